@@ -1,0 +1,69 @@
+"""Sparse principal component analysis with a proof attached.
+
+The public names; each loads its part of the library when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from certpca.api import solve as solve
+    from certpca.budget import Budget as Budget
+    from certpca.budget import Step as Step
+    from certpca.datasets import balding_nichols as balding_nichols
+    from certpca.datasets import load_table as load_table
+    from certpca.datasets import pitprops as pitprops
+    from certpca.datasets import rotated_hadamard as rotated_hadamard
+    from certpca.errors import CertpcaError as CertpcaError
+    from certpca.estimator import SparsePCA as SparsePCA
+    from certpca.operators import Operator as Operator
+    from certpca.operators import from_data as from_data
+    from certpca.operators import from_kernel as from_kernel
+    from certpca.operators import from_matrix as from_matrix
+    from certpca.operators import verify_operator as verify_operator
+    from certpca.result import Solution as Solution
+    from certpca.result import Status as Status
+    from certpca.solvers import available_solvers as available_solvers
+    from certpca.solvers import solver_named as solver_named
+    from certpca.storage import load_solution as load_solution
+    from certpca.storage import save_solution as save_solution
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Budget": "budget",
+    "CertpcaError": "errors",
+    "Operator": "operators",
+    "Solution": "result",
+    "SparsePCA": "estimator",
+    "Status": "result",
+    "Step": "budget",
+    "available_solvers": "solvers",
+    "balding_nichols": "datasets",
+    "from_data": "operators",
+    "from_kernel": "operators",
+    "from_matrix": "operators",
+    "load_solution": "storage",
+    "load_table": "datasets",
+    "pitprops": "datasets",
+    "rotated_hadamard": "datasets",
+    "save_solution": "storage",
+    "solve": "api",
+    "solver_named": "solvers",
+    "verify_operator": "operators",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from its module."""
+    if name not in _HOMES:
+        msg = f"module 'certpca' has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(f"certpca.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return __all__

@@ -1,0 +1,118 @@
+"""The public verbs: the only place that orchestrates."""
+
+from typing import Any, Unpack
+
+import numpy as np
+
+from certpca.arrays import Indices, Vector, fix_sign
+from certpca.budget import Budget, Listener, Progress
+from certpca.errors import InvalidProblemError
+from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
+from certpca.operators import DataOptions, Operator, as_operator, on_host
+from certpca.result import Candidate, Solution, Status
+from certpca.solvers import Solver, solver_named
+
+
+def solve(
+    data: Any,
+    sparsity: int,
+    solver: str | Solver = "auto",
+    *,
+    refit: bool = True,
+    rng: int | np.random.Generator = 0,
+    budget: Budget | None = None,
+    listener: Listener | None = None,
+    **options: Unpack[DataOptions],
+) -> Solution:
+    """Find a unit vector with at most `sparsity` nonzero loadings that captures much variance.
+
+    Parameters
+    ----------
+    data
+        Samples x features (NumPy, scipy.sparse, pandas, polars, or another array library), or an
+        operator from `from_data`, `from_matrix` or `from_kernel`.
+    sparsity
+        Largest allowed number of nonzero loadings.
+    solver
+        A name (see `available_solvers`) or a solver object with settings of its own.
+    refit
+        Replace the algorithm's own loadings by the best ones on its support.
+    rng
+        Seed or generator. The same seed gives the same answer.
+    budget
+        Limits on time and steps; the best answer so far is returned when they are reached, and
+        after the first Ctrl-C.
+    listener
+        Called with a `Step` after each step; returning False ends the run.
+    **options
+        How data become a matrix: ``covariance=True`` where they are the matrix already, else
+        ``center``, ``scale``, ``missing``, ``ddof`` and ``names`` as in `from_data`.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> solution = certpca.solve(certpca.pitprops(), 7)
+    >>> round(solution.objective, 4)
+    3.9962
+    >>> solution.names[:2]
+    ('topdiam', 'length')
+    """
+    method = solver_named(solver) if isinstance(solver, str) else solver
+    progress = Progress(budget, listener)
+    operator = as_operator(data, **options)
+    count = checked_sparsity(sparsity, operator.size)
+    generator = np.random.default_rng(rng)
+    seen = operator if method.runs_on_device else on_host(operator)
+    with progress.until_interrupted():
+        candidate = method.propose(seen, count, progress, generator)
+    support, loadings, objective, refitted = _evaluate(operator, candidate, refit=refit)
+    trace = operator.trace()
+    largest = candidate.largest_eigenvalue
+    if largest is None:
+        largest = float(leading_eigenpairs(operator, 1, rng=0).values[0])
+    # The objective is itself a lower bound of the largest eigenvalue.
+    largest = max(largest, objective)
+    status = candidate.status
+    if status is Status.OUT_OF_BUDGET and progress.interrupted:
+        status = Status.INTERRUPTED
+    return Solution(
+        support=support,
+        names=operator.names_of(support),
+        loadings=loadings,
+        objective=objective,
+        explained_variance_ratio=objective / trace if trace > 0 else 0.0,
+        relative_objective=objective / largest if largest > 0 else 0.0,
+        size=operator.size,
+        sparsity=count,
+        matrix=operator.description,
+        solver=method.name,
+        status=status,
+        seconds=progress.seconds,
+        refitted=refitted,
+        history=progress.history,
+        details=dict(candidate.details),
+    )
+
+
+def checked_sparsity(sparsity: Any, size: int) -> int:
+    """Return the sparsity as an integer in range, or say what the range is."""
+    whole = isinstance(sparsity, (int, np.integer)) and not isinstance(sparsity, bool)
+    if not whole or not 1 <= sparsity <= size:
+        msg = f"sparsity must be a whole number in 1..{size} (the number of features), got {sparsity!r}"
+        raise InvalidProblemError(msg)
+    return int(sparsity)
+
+
+def _evaluate(operator: Operator, candidate: Candidate, *, refit: bool) -> tuple[Indices, Vector, float, bool]:
+    """Recompute loadings and objective in float64: the judge is never the solver."""
+    support, raw = candidate.support, candidate.loadings
+    keep_own = raw is not None and not refit
+    if keep_own:
+        loadings = np.asarray(raw, dtype=np.float64)
+        loadings = loadings / np.linalg.norm(loadings)
+    else:
+        loadings = leading_on_support(operator, support, start=raw)[1]
+    loadings = fix_sign(loadings)
+    objective = operator.quadratic_form(support, loadings)
+    kept = loadings != 0.0
+    return support[kept], loadings[kept], max(objective, 0.0), not keep_own

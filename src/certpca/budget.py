@@ -1,0 +1,113 @@
+"""Limits on work, the history of a run, and the ears that listen to it."""
+
+import contextlib
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import FrameType
+
+from certpca.errors import InvalidProblemError
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much work a run may do.
+
+    Parameters
+    ----------
+    seconds
+        Wall-clock limit. Checked between steps, so a run may overshoot by one step.
+    steps
+        Largest number of steps; what a step is, each solver says.
+    """
+
+    seconds: float = math.inf
+    steps: float = math.inf
+
+    def __post_init__(self) -> None:
+        """Refuse limits that leave no room for any work."""
+        if not self.seconds > 0 or not self.steps >= 1:
+            msg = f"a budget needs seconds > 0 and steps >= 1, got {self.seconds} and {self.steps}"
+            raise InvalidProblemError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What was known at one moment of a run."""
+
+    seconds: float
+    objective: float
+    upper_bound: float = math.inf
+
+
+Listener = Callable[[Step], object]
+
+
+class Progress:
+    """Counts steps against a budget, keeps the history and tells the listener.
+
+    A listener that returns ``False`` ends the run; so does the first Ctrl-C.
+    """
+
+    def __init__(self, budget: Budget | None = None, listener: Listener | None = None) -> None:
+        self._budget = budget or Budget()
+        self._listener = listener
+        self._start = time.perf_counter()
+        self._steps = 0
+        self._history: list[Step] = []
+        self.interrupted = False
+
+    @property
+    def seconds(self) -> float:
+        """Time since the run began."""
+        return time.perf_counter() - self._start
+
+    @property
+    def history(self) -> tuple[Step, ...]:
+        """Every step at which something became better."""
+        return tuple(self._history)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the run must end now."""
+        return (
+            self.interrupted
+            or self._steps >= self._budget.steps
+            or self.seconds >= self._budget.seconds
+        )
+
+    def tick(self, objective: float, upper_bound: float = math.inf) -> bool:
+        """Count one step and say whether there may be another."""
+        self._steps += 1
+        best = self._history[-1] if self._history else Step(0.0, -math.inf)
+        step = Step(
+            self.seconds,
+            max(objective, best.objective),
+            min(upper_bound, best.upper_bound),
+        )
+        if step.objective > best.objective or step.upper_bound < best.upper_bound:
+            self._history.append(step)
+        if self._listener is not None and self._listener(step) is False:
+            self.interrupted = True
+        return not self.exhausted
+
+    @contextlib.contextmanager
+    def until_interrupted(self) -> Iterator[None]:
+        """Let the first Ctrl-C end the run at its next step, and the second raise."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        previous = signal.getsignal(signal.SIGINT)
+
+        def interrupt(_signal: int, _frame: FrameType | None) -> None:
+            self.interrupted = True
+            signal.signal(signal.SIGINT, previous)
+
+        signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, previous)

@@ -1,0 +1,193 @@
+"""Leading eigenpairs of an operator, three ways.
+
+``krylov`` is the randomised block Krylov method of Musco & Musco (NeurIPS 2015), run until the
+residuals are as small as asked for instead of for a fixed number of rounds; ``lanczos`` is
+ARPACK; ``exact`` is LAPACK on the smaller of the matrix and its factor's Gram matrix.
+All three are deterministic for a given generator.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from certpca.arrays import Array, Indices, Vector, to_vector
+from certpca.errors import InvalidProblemError
+from certpca.operators.base import Operator
+
+Method = Literal["krylov", "lanczos", "exact"]
+METHODS: tuple[Method, ...] = ("krylov", "lanczos", "exact")
+
+EXACT_LIMIT = 8192  # LAPACK on a larger symmetric matrix takes minutes
+DENSE_SUPPORT = 512  # up to here the eigenvector on a support comes from LAPACK
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Eigenpairs:
+    """Leading eigenvalues, largest first, eigenvectors as columns, and the relative residual."""
+
+    values: Vector
+    vectors: Vector
+    residual: float
+
+
+def default_accuracy(operator: Operator) -> float:
+    """Residual, relative to the largest eigenvalue, that is safely above rounding."""
+    return 1e-5 if operator.xp.finfo(operator.dtype).bits < 64 else 1e-8
+
+
+def leading_eigenpairs(
+    operator: Operator,
+    count: int,
+    *,
+    method: Method = "krylov",
+    accuracy: float | None = None,
+    rng: np.random.Generator | int = 0,
+) -> Eigenpairs:
+    """Return the leading eigenpairs with residuals ‖Av − λv‖ ≤ accuracy · λ₁.
+
+    By the residual bound the returned values are within accuracy · λ₁ of eigenvalues.
+    """
+    count = min(count, operator.size)
+    goal = default_accuracy(operator) if accuracy is None else accuracy
+    if method == "exact":
+        return _exact(operator, count)
+    if method == "lanczos" and count < operator.size - 1:
+        return _lanczos(operator, count, goal, rng)
+    return _block_krylov(operator, count, goal, np.random.default_rng(rng))
+
+
+def _exact(operator: Operator, count: int) -> Eigenpairs:
+    from scipy.linalg import eigh
+
+    if operator.size <= EXACT_LIMIT:
+        matrix = operator.submatrix(np.arange(operator.size))
+        values, vectors = eigh(matrix, subset_by_index=[operator.size - count, operator.size - 1])
+        return Eigenpairs(values[::-1].copy(), vectors[:, ::-1].copy(), np.finfo(float).eps)
+    factor = operator.factor()
+    if factor.depth > EXACT_LIMIT:
+        msg = f"exact eigenvectors need a size or a depth up to {EXACT_LIMIT}; use method='krylov'"
+        raise InvalidProblemError(msg)
+    gram = np.zeros((factor.depth, factor.depth))
+    width = max(1, (32 << 20) // (8 * factor.depth))
+    for _, block in factor.blocks(width, operator.xp.float64):
+        part = to_vector(block)
+        gram += part @ part.T
+    count = min(count, factor.depth)
+    values, left = eigh(gram, subset_by_index=[factor.depth - count, factor.depth - 1])
+    values, left = values[::-1].copy(), left[:, ::-1]
+    vectors = np.concatenate([to_vector(block).T @ left for _, block in factor.blocks(width, operator.xp.float64)])
+    lengths = np.linalg.norm(vectors, axis=0)
+    vectors /= np.where(lengths > 0, lengths, 1.0)
+    return Eigenpairs(np.maximum(values, 0.0), vectors, np.finfo(float).eps)
+
+
+def _lanczos(operator: Operator, count: int, goal: float, rng: np.random.Generator | int) -> Eigenpairs:
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    def multiply(vector: Vector) -> Vector:
+        panel = operator.adopt(np.asarray(vector).reshape(operator.size, -1))
+        return to_vector(operator.matmat(panel))
+
+    matrix = LinearOperator((operator.size, operator.size), matvec=multiply, matmat=multiply, dtype=np.float64)
+    start = np.random.default_rng(rng).standard_normal(operator.size)
+    values, vectors = eigsh(matrix, count, which="LA", v0=start, tol=goal)
+    order = np.argsort(values)[::-1]
+    values, vectors = values[order], vectors[:, order]
+    residual = np.linalg.norm(multiply(vectors) - vectors * values, axis=0).max()
+    return Eigenpairs(values, vectors, float(residual / max(values[0], np.finfo(float).tiny)))
+
+
+def _block_krylov(operator: Operator, count: int, goal: float, rng: np.random.Generator) -> Eigenpairs:
+    """Grow an orthonormal Krylov basis block by block, restarting when it is large."""
+    xp, size = operator.xp, operator.size
+    width = min(size, count + 2 if count > 1 else 2)
+    largest = min(size, max(12 * width, 60))
+    fresh = operator.adopt(rng.standard_normal((size, width)))
+    basis: Array = None
+    images: Array = None
+    best = Eigenpairs(np.zeros(count), np.eye(size, count), np.inf)
+    stalled = 0
+    for _ in range(400):
+        fresh = _orthonormal_against(xp, basis, fresh, rng, operator)
+        image = operator.matmat(fresh)
+        basis = fresh if basis is None else xp.concat([basis, fresh], axis=1)
+        images = image if images is None else xp.concat([images, image], axis=1)
+        small = to_vector(xp.matrix_transpose(basis) @ images)
+        values, rotation = np.linalg.eigh((small + small.T) / 2)
+        values, rotation = values[::-1], rotation[:, ::-1]
+        lead = operator.adopt(np.ascontiguousarray(rotation[:, :width]))
+        ritz, ritz_image = basis @ lead, images @ lead
+        defect = ritz_image - ritz * operator.adopt(values[None, :width])
+        top = max(float(values[0]), np.finfo(float).tiny)
+        residual = float(to_vector(xp.linalg.vector_norm(defect[:, :count], axis=0)).max()) / top
+        stalled = 0 if residual < 0.7 * best.residual else stalled + 1
+        if residual < best.residual or best.residual == np.inf:
+            best = Eigenpairs(values[:count].copy(), to_vector(ritz[:, :count]), residual)
+        full = basis.shape[1] >= size
+        if residual <= goal or full or (stalled >= 12 and residual < 1e3 * goal):
+            break
+        if basis.shape[1] + width > largest:
+            kept = operator.adopt(np.ascontiguousarray(rotation[:, : 2 * width]))
+            basis, images = basis @ kept, images @ kept
+        # The defects of the Ritz pairs span the new directions of the Krylov space.
+        fresh = image if basis.shape[1] <= width else defect
+    return best
+
+
+def _orthonormal_against(
+    xp: Any, basis: Array | None, fresh: Array, rng: np.random.Generator, operator: Operator
+) -> Array:
+    """Orthonormalise new directions against the basis, twice for stability."""
+    room = operator.size - (0 if basis is None else basis.shape[1])
+    fresh = fresh[:, :room]
+    lengths = to_vector(xp.linalg.vector_norm(fresh, axis=0))
+    if not (lengths > 0).all() or not np.isfinite(lengths).all():
+        fresh = operator.adopt(rng.standard_normal((operator.size, fresh.shape[1])))
+        lengths = to_vector(xp.linalg.vector_norm(fresh, axis=0))
+    fresh = fresh / operator.adopt(lengths)[None, :]
+    for _ in range(3):
+        if basis is not None:
+            fresh = fresh - basis @ (xp.matrix_transpose(basis) @ fresh)
+        lengths = to_vector(xp.linalg.vector_norm(fresh, axis=0))
+        lost = lengths < 1e-6
+        if lost.any():  # a direction already in the basis: put a random one in its place
+            noise = rng.standard_normal((operator.size, fresh.shape[1])) * lost / np.sqrt(operator.size)
+            fresh = fresh * operator.adopt(~lost)[None, :] + operator.adopt(noise)
+        fresh, _ = xp.linalg.qr(fresh)
+    return fresh
+
+
+def leading_on_support(operator: Operator, support: Indices, *, start: Vector | None = None) -> tuple[float, Vector]:
+    """Return the largest eigenvalue of a principal submatrix and its vector, in float64."""
+    if support.size == 1:
+        return float(operator.submatrix(support)[0, 0]), np.ones(1)
+    if support.size <= DENSE_SUPPORT:
+        from scipy.linalg import eigh
+
+        last = support.size - 1
+        values, vectors = eigh(operator.submatrix(support), subset_by_index=[last, last])
+        return float(values[0]), vectors[:, 0].copy()
+    restricted = operator.restrict(support)
+    vector = _refine(restricted, start)
+    return operator.quadratic_form(support, vector), vector
+
+
+def _refine(operator: Operator, start: Vector | None) -> Vector:
+    """Lanczos in float64, so that an int8 or float32 operator still gives an accurate vector."""
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    xp = operator.xp
+
+    def multiply(vector: Vector) -> Vector:
+        panel = np.asarray(vector, dtype=np.float64).reshape(operator.size, -1)
+        return to_vector(operator.matmat(xp.asarray(panel, dtype=xp.float64, device=operator.device)))
+
+    matrix = LinearOperator((operator.size, operator.size), matvec=multiply, matmat=multiply, dtype=np.float64)
+    if start is None:
+        start = np.random.default_rng(0).standard_normal(operator.size)
+    _, vectors = eigsh(matrix, 1, which="LA", v0=start, tol=1e-9, ncv=min(operator.size, 16))
+    vector = np.asarray(vectors[:, 0])
+    return vector / np.linalg.norm(vector)
+
+

@@ -1,0 +1,96 @@
+"""The one abstraction under every algorithm: a symmetric positive semidefinite matrix."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from certpca.arrays import Array, Indices, Vector, to_vector
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A matrix F, by blocks of columns, with FᵀF equal to the operator.
+
+    Parameters
+    ----------
+    depth
+        Number of rows of F.
+    size
+        Number of columns of F, that of the operator.
+    block
+        Returns the columns of F in a slice, shape (depth, width), in the dtype asked for.
+    """
+
+    depth: int
+    size: int
+    block: Callable[[slice, Any], Array]
+
+    def blocks(self, width: int, dtype: Any) -> Iterator[tuple[slice, Array]]:
+        """Walk through F from left to right, at most `width` columns at a time."""
+        for start in range(0, self.size, width):
+            columns = slice(start, min(start + width, self.size))
+            yield columns, self.block(columns, dtype)
+
+
+class Operator(ABC):
+    """A symmetric positive semidefinite matrix, explicit or not.
+
+    Three verbs are abstract; the rest is derived and overridden only for speed. Products are
+    computed in the floating type of the panel they are given, so a float64 panel gets
+    float64 accuracy from int8 or float32 data; `adopt` gives the type that is fastest.
+    """
+
+    size: int
+    xp: Any
+    dtype: Any
+    device: Any
+    names: tuple[str, ...] | None = None
+    description: str = "matrix"
+
+    @abstractmethod
+    def matmat(self, panel: Array) -> Array:
+        """Multiply the matrix by a panel of shape (size, r)."""
+
+    @abstractmethod
+    def columns(self, indices: Indices) -> Array:
+        """Return columns of the matrix, shape (size, len(indices))."""
+
+    @abstractmethod
+    def diagonal(self) -> Array:
+        """Return the diagonal, shape (size,)."""
+
+    @abstractmethod
+    def factor(self) -> Factor:
+        """Return F with FᵀF equal to the matrix, or refuse where making it would cost too much."""
+
+    def submatrix(self, indices: Indices) -> Vector:
+        """Return a principal submatrix on the host in float64."""
+        block = to_vector(self.columns(indices))[indices]
+        return (block + block.T) / 2
+
+    def quadratic_form(self, support: Indices, loadings: Vector) -> float:
+        """Evaluate the variance captured by sparse loadings, in float64."""
+        return float(loadings @ self.submatrix(support) @ loadings)
+
+    def trace(self) -> float:
+        """Sum the diagonal in float64."""
+        return float(to_vector(self.diagonal()).sum())
+
+    def adopt(self, panel: Any) -> Array:
+        """Place a host panel where the operator lives, in its dtype."""
+        return self.xp.asarray(panel, dtype=self.dtype, device=self.device)
+
+    def restrict(self, indices: Indices) -> "Operator":
+        """Return the principal submatrix as an operator."""
+        from certpca.operators.views import Restricted
+
+        return Restricted(self, np.asarray(indices, dtype=np.intp))
+
+    def names_of(self, indices: Indices) -> tuple[str, ...] | None:
+        """Return the names of some features, where there are names."""
+        if self.names is None:
+            return None
+        return tuple(self.names[index] for index in indices)

@@ -1,0 +1,296 @@
+"""From what users hold to operators, checked once and for all.
+
+`from_matrix`, `from_data` and `from_kernel` validate; the operators behind them trust.
+"""
+
+import math
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+
+from certpca.arrays import Vector, is_host, namespace, to_vector
+from certpca.errors import InvalidDataError, InvalidProblemError
+from certpca.operators.base import Operator
+from certpca.operators.covariance import DenseCovariance, SparseCovariance, Standardisation
+from certpca.operators.explicit import ExplicitOperator, SparseOperator
+from certpca.operators.inputs import checked_names, is_sparse, label_of, require_table, values_and_names
+from certpca.operators.kernel import KernelFunction, KernelOperator, named_kernel
+from certpca.operators.matrix_checks import checked_dense_matrix, checked_sparse_matrix
+from certpca.operators.moments import (
+    Moments,
+    dense_moments,
+    genotype_code,
+    sparse_moments,
+)
+
+Missing = Literal["error", "mean"]
+
+
+class DataOptions(TypedDict, total=False):
+    """How data become a matrix; see `from_data`. `covariance=True`: they are the matrix already."""
+
+    covariance: bool
+    center: bool
+    scale: bool
+    missing: Missing
+    ddof: int | None
+    names: Any
+
+
+def as_operator(data: Any, **options: Any) -> Operator:
+    """Turn whatever the caller holds into an operator."""
+    if isinstance(data, Operator):
+        if options:
+            msg = f"an operator is already prepared; {', '.join(sorted(options))} cannot be applied to it"
+            raise InvalidProblemError(msg)
+        return data
+    if options.pop("covariance", False):
+        unused = sorted(set(options) - {"names"})
+        if unused:
+            msg = f"with covariance=True the matrix is used as it is; {', '.join(unused)} cannot be applied to it"
+            raise InvalidProblemError(msg)
+        return from_matrix(data, **options)
+    return from_data(data, **options)
+
+
+def from_matrix(matrix: Any, *, names: Any = None) -> Operator:
+    """Take a covariance, correlation or kernel matrix as it is.
+
+    Parameters
+    ----------
+    matrix
+        Symmetric positive semidefinite: NumPy or another array library, scipy.sparse, or a
+        pandas or polars DataFrame. Rounding-size asymmetry is averaged away; eigenvalues
+        down to -1e-6 of the largest are accepted, as published matrices have them.
+    names
+        One name for each feature. Taken from a DataFrame's columns by default.
+
+    Examples
+    --------
+    >>> import numpy as np, certpca
+    >>> certpca.from_matrix(np.eye(3)).size
+    3
+    """
+    values, found = values_and_names(matrix)
+    require_table(values)
+    if values.shape[0] != values.shape[1]:
+        msg = (
+            f"a covariance matrix is square, got {values.shape[0]} x {values.shape[1]}; "
+            "for samples x features leave covariance unset"
+        )
+        raise InvalidDataError(msg)
+    labels = checked_names(names, found, values.shape[1])
+    if is_sparse(values):
+        return SparseOperator(checked_sparse_matrix(values), labels)
+    return ExplicitOperator(checked_dense_matrix(values), labels)
+
+
+def from_data(
+    data: Any,
+    *,
+    center: bool = True,
+    scale: bool = False,
+    missing: Missing = "error",
+    ddof: int | None = None,
+    names: Any = None,
+) -> Operator:
+    """Take samples x features and stand for their covariance, which is never formed.
+
+    Parameters
+    ----------
+    data
+        NumPy array of any real type (memory-mapped too; int8 stays int8), an array of another
+        library, scipy.sparse CSR or CSC (kept sparse), or a pandas or polars DataFrame.
+    center
+        Subtract column means, implicitly.
+    scale
+        Divide by column standard deviations, implicitly: the correlation matrix. Without
+        centring, divide by the root mean square.
+    missing
+        ``"error"`` refuses missing values (NaN; -9 in integers that are otherwise not
+        negative); ``"mean"`` puts the column mean there, which is zero after centring.
+    ddof
+        Products are divided by rows minus ddof; by default 1 when centred, 0 when not.
+    names
+        One name for each feature. Taken from a DataFrame's columns by default.
+
+    Examples
+    --------
+    >>> import numpy as np, certpca
+    >>> certpca.from_data(np.array([[1.0, 2.0], [3.0, 2.5], [5.0, 2.0]])).diagonal().round(3).tolist()
+    [4.0, 0.083]
+    """
+    if missing not in ("error", "mean"):
+        msg = f'missing must be "error" or "mean", got {missing!r}'
+        raise InvalidProblemError(msg)
+    values, found = values_and_names(data)
+    require_table(values)
+    rows, size = (int(side) for side in values.shape)
+    if center and rows < 2:
+        msg = f"a covariance needs at least two rows, got {rows}; use center=False for the uncentred second moment"
+        raise InvalidDataError(msg)
+    divisor = rows - ((1 if center else 0) if ddof is None else ddof)
+    if divisor <= 0:
+        msg = f"ddof must be less than the number of rows ({rows}), got {ddof}"
+        raise InvalidProblemError(msg)
+    labels = checked_names(names, found, size)
+    sparse = is_sparse(values)
+    if sparse:
+        values = _sparse_columns(values)
+        moments = sparse_moments(values, center=center)
+        code = None
+    else:
+        code = genotype_code(values)
+        moments = dense_moments(values, code, center=center)
+    _refuse_bad_values(moments, labels, missing, code)
+    if sparse and moments.any_missing:
+        values = _fill_sparse(values, moments.mean)
+    columns = _standardisation(moments, divisor, code, labels, center=center, scale=scale)
+    kind = SparseCovariance if sparse else DenseCovariance
+    description = (
+        f"{'correlation' if scale else 'covariance'} matrix ({'centred' if center else 'uncentred'}, "
+        f"divided by {divisor}) of {rows} x {size} {'sparse ' if sparse else ''}data"
+    )
+    return kind(values, columns, _working_type(values, moments), labels, description)
+
+
+def from_kernel(
+    samples: Any,
+    kernel: str | KernelFunction = "rbf",
+    *,
+    center: bool = True,
+    names: Any = None,
+    **parameters: float,
+) -> Operator:
+    """Take samples and stand for their kernel matrix: sparsity is then in samples.
+
+    Parameters
+    ----------
+    samples
+        Samples x features, dense or scipy.sparse; or, with ``kernel="precomputed"``, the kernel matrix.
+    kernel
+        ``"linear"``, ``"rbf"``, ``"polynomial"``, ``"precomputed"``, or a positive semidefinite
+        function of two blocks of rows that returns the matrix of kernel values.
+    center
+        Centre in feature space.
+    names
+        One name for each sample.
+    **parameters
+        Of a named kernel: gamma, degree, coef0, as in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np, certpca
+    >>> certpca.from_kernel(np.arange(6.0).reshape(3, 2), "linear").trace()
+    16.0
+    """
+    if kernel == "precomputed":
+        operator = from_matrix(samples, names=names)
+        if not center:
+            return operator
+        matrix = operator.submatrix(np.arange(operator.size))
+        means = matrix.mean(axis=0)
+        return ExplicitOperator(matrix - means - means[:, None] + means.mean(), operator.names, "centred kernel matrix")
+    values, _ = values_and_names(samples)
+    require_table(values)
+    if is_sparse(values):
+        values = values.tocsr()
+        finite = bool(np.isfinite(values.data).all())
+    else:
+        values = to_vector(values)
+        finite = bool(np.isfinite(values).all())
+    if not finite:
+        msg = "kernel samples must be finite; fill or drop missing values first"
+        raise InvalidDataError(msg)
+    labels = checked_names(names, None, int(values.shape[0]))
+    function = named_kernel(kernel, parameters) if isinstance(kernel, str) else kernel
+    label = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", "own")
+    description = f"{'centred ' if center else ''}{label} kernel matrix of {values.shape[0]} samples"
+    return KernelOperator(values, function, centred=center, names=labels, description=description)
+
+
+def _sparse_columns(values: Any) -> Any:
+    from scipy.sparse import csc_array
+
+    columns = csc_array(values)
+    if not columns.has_canonical_format:
+        columns = columns.copy()  # the caller's own object is never changed
+        columns.sum_duplicates()
+    return columns if columns.dtype.kind == "f" else columns.astype(np.float64)
+
+
+def _fill_sparse(values: Any, mean: Vector) -> Any:
+    filled = values.copy()
+    holes = np.flatnonzero(np.isnan(filled.data))
+    column = np.searchsorted(filled.indptr, holes, side="right") - 1
+    filled.data[holes] = mean[column]
+    return filled
+
+
+def _refuse_bad_values(moments: Moments, names: tuple[str, ...] | None, missing: Missing, code: int | None) -> None:
+    infinite = np.flatnonzero(moments.infinite)
+    if infinite.size:
+        msg = f"{label_of(int(infinite[0]), names)} holds infinite values; replace them or mark them missing (NaN)"
+        raise InvalidDataError(msg)
+    holes = np.flatnonzero(moments.count < moments.rows)
+    if holes.size and missing == "error":
+        absent = int(moments.rows - moments.count[holes[0]])
+        coded = f" (coded {code})" if code is not None else ""
+        msg = (
+            f"{label_of(int(holes[0]), names)} has {absent} missing values{coded}, and {holes.size} of "
+            f"{moments.count.size} columns have some; use missing='mean' (--missing mean) to put the column mean there"
+        )
+        raise InvalidDataError(msg)
+    empty = np.flatnonzero(moments.count == 0)
+    if empty.size:
+        msg = f"{label_of(int(empty[0]), names)} has no values at all; drop it"
+        raise InvalidDataError(msg)
+
+
+def _standardisation(
+    moments: Moments,
+    divisor: int,
+    code: int | None,
+    names: tuple[str, ...] | None,
+    *,
+    center: bool,
+    scale: bool,
+) -> Standardisation:
+    variance = moments.squares / divisor
+    if not variance.any():
+        what = "constant" if center else "zero"
+        msg = f"every column is {what}, so there is no variance to explain; check that features are columns"
+        raise InvalidDataError(msg)
+    weight = np.ones_like(variance)
+    if scale:
+        flat = np.flatnonzero(variance == 0.0)
+        if flat.size:
+            what = "constant" if center else "zero"
+            msg = (
+                f"{label_of(int(flat[0]), names)} is {what} ({flat.size} such columns), so its correlation is undefined; "
+                "drop it, or use the covariance (scale=False), where it does no harm"
+            )
+            raise InvalidDataError(msg)
+        weight = 1.0 / np.sqrt(variance)
+        variance = np.ones_like(variance)
+    mean = moments.mean if center else np.zeros_like(moments.mean)
+    holes = moments.any_missing
+    if holes and not center:
+        # The mean stands in for missing values even where it is not subtracted.
+        msg = "missing='mean' needs center=True: without centring, fill missing values before"
+        raise InvalidProblemError(msg)
+    return Standardisation(mean, weight, variance, float(divisor), code if holes else None, holes and code is None)
+
+
+def _working_type(values: Any, moments: Moments) -> Any:
+    """Single precision where the data are no better and centring does not cancel digits."""
+    xp = np if is_sparse(values) else namespace(values)
+    if is_sparse(values) or is_host(values):
+        narrow = values.dtype.itemsize < 8 and (values.dtype.kind == "f" or values.dtype.itemsize <= 2)
+    else:
+        narrow = not xp.isdtype(values.dtype, (xp.float64, xp.int64, xp.int32))
+    spread = math.sqrt(float(moments.squares.mean()) / moments.rows)
+    level = float(np.abs(moments.mean).max())
+    if narrow and level <= 100.0 * spread:
+        return np.dtype(np.float32) if is_sparse(values) or is_host(values) else xp.float32
+    return np.dtype(np.float64) if is_sparse(values) or is_host(values) else xp.float64

@@ -1,0 +1,238 @@
+"""The covariance or correlation of a data matrix, never formed.
+
+With X of m rows, column means μ, column weights w (1, or one over the standard deviation) and
+a divisor c, the operator is A = FᵀF with F = (X − 1μᵀ) diag(w) / √c.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self, final
+
+import numpy as np
+
+from certpca.arrays import Array, Indices, Vector, device_of, namespace, to_vector
+from certpca.operators.base import Factor, Operator
+
+BLOCK_BYTES = 8 << 20  # converted blocks stay near the processor's cache
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standardisation:
+    """What is done to each column before products: subtract `mean`, multiply by `weight`.
+
+    `mean` is zero where centring is off. `variance` is the diagonal of the operator, and
+    `divisor` the number the products are divided by. `missing` is the integer that codes a
+    missing value, or None where none are missing or they are NaN.
+    """
+
+    mean: Vector
+    weight: Vector
+    variance: Vector
+    divisor: float
+    missing: int | None = None
+    has_nan: bool = False
+
+    def take(self, indices: Indices) -> "Standardisation":
+        """Keep some columns."""
+        return Standardisation(
+            self.mean[indices],
+            self.weight[indices],
+            self.variance[indices],
+            self.divisor,
+            self.missing,
+            self.has_nan,
+        )
+
+
+class Covariance(Operator):
+    """What dense and sparse data share: centring and scaling by rank-one corrections."""
+
+    def __init__(
+        self,
+        data: Any,
+        columns: Standardisation,
+        dtype: Any,
+        names: tuple[str, ...] | None,
+        description: str,
+    ) -> None:
+        self._data = data
+        self._columns = columns
+        self.rows, self.size = (int(side) for side in data.shape)
+        self.dtype = dtype
+        self.names = names
+        self.description = description
+
+    @abstractmethod
+    def _through_rows(self, panel: Array, shift: Array) -> tuple[Array, Array]:
+        """Return Xᵀ(X·panel − 1·shift) and 1ᵀ(X·panel − 1·shift) in one walk over the data."""
+
+    @abstractmethod
+    def _back(self, scores: Array) -> Array:
+        """Return Xᵀ·scores."""
+
+    @abstractmethod
+    def _raw_columns(self, indices: Indices | slice, dtype: Any) -> Array:
+        """Return columns of X as they are, missing values replaced by the mean."""
+
+    @abstractmethod
+    def _take(self, indices: Indices) -> Any:
+        """Return columns of X in their stored form."""
+
+    def _like(self, vector: Vector, panel: Array) -> Array:
+        return self.xp.asarray(vector, dtype=panel.dtype, device=self.device)
+
+    def matmat(self, panel: Array) -> Array:
+        """Multiply with one walk over the data."""
+        xp = self.xp
+        mean, weight = self._like(self._columns.mean, panel), self._like(self._columns.weight, panel)
+        weighted = weight[:, None] * panel
+        product, total = self._through_rows(weighted, mean @ weighted)
+        return weight[:, None] * (product - mean[:, None] * xp.reshape(total, (1, -1))) / self._columns.divisor
+
+    def columns(self, indices: Indices) -> Array:
+        """Multiply the transposed data by a few standardised columns."""
+        scores = self._standardised(indices, self.dtype)
+        mean, weight = self._like(self._columns.mean, scores), self._like(self._columns.weight, scores)
+        total = self.xp.sum(scores, axis=0)
+        return weight[:, None] * (self._back(scores) - mean[:, None] * total[None, :]) / self._columns.divisor
+
+    def diagonal(self) -> Array:
+        """Return the variances found when the data were checked."""
+        return self.xp.asarray(self._columns.variance, dtype=self.dtype, device=self.device)
+
+    def trace(self) -> float:
+        """Sum the variances."""
+        return float(self._columns.variance.sum())
+
+    def submatrix(self, indices: Indices) -> Vector:
+        """Centre a few columns explicitly and multiply in float64."""
+        scores = to_vector(self._standardised(indices, self.xp.float64))
+        return np.asarray(scores.T @ scores) / self._columns.divisor
+
+    def quadratic_form(self, support: Indices, loadings: Vector) -> float:
+        """Square the length of the scores, by blocks of columns."""
+        total = np.zeros(self.rows)
+        for start in range(0, support.size, 256):
+            part = slice(start, start + 256)
+            total += to_vector(self._standardised(support[part], self.xp.float64)) @ loadings[part]
+        return float(total @ total) / self._columns.divisor
+
+    def factor(self) -> Factor:
+        """Give the standardised data themselves."""
+        root = float(np.sqrt(self._columns.divisor))
+        return Factor(self.rows, self.size, lambda columns, dtype: self._standardised(columns, dtype) / root)
+
+    def restrict(self, indices: Indices) -> Operator:
+        """Copy the columns in their stored form."""
+        return self._same_kind(
+            self._take(indices),
+            self._columns.take(indices),
+            self.dtype,
+            self.names_of(indices),
+            self.description,
+        )
+
+    def _same_kind(self, *parts: Any) -> Self:
+        return type(self)(*parts)
+
+    def _standardised(self, indices: Indices | slice, dtype: Any) -> Array:
+        raw = self._raw_columns(indices, dtype)
+        mean = self._like(self._columns.mean[indices], raw)
+        weight = self._like(self._columns.weight[indices], raw)
+        return (raw - mean[None, :]) * weight[None, :]
+
+
+@final
+class DenseCovariance(Covariance):
+    """Dense data of any array library and any real type; int8 stays int8."""
+
+    def __init__(
+        self,
+        data: Array,
+        columns: Standardisation,
+        dtype: Any,
+        names: tuple[str, ...] | None,
+        description: str,
+    ) -> None:
+        super().__init__(data, columns, dtype, names, description)
+        self.xp, self.device = namespace(data), device_of(data)
+
+    def _filled(self, block: Array, raw: Array, mean: Vector) -> Array:
+        """Put the column mean where a value is missing."""
+        if self._columns.missing is not None:
+            hole = raw == self._columns.missing
+        elif self._columns.has_nan:
+            hole = self.xp.isnan(raw)
+        else:
+            return block
+        return self.xp.where(hole, self._like(mean, block)[None, :], block)
+
+    def _row_blocks(self, dtype: Any) -> Iterator[Array]:
+        """Walk over the rows in the floating type asked for; no copy where none is needed."""
+        complete = self._columns.missing is None and not self._columns.has_nan
+        if self._data.dtype == dtype and complete:
+            yield self._data
+            return
+        height = max(1, BLOCK_BYTES // (self.size * self.xp.finfo(dtype).bits // 8))
+        for start in range(0, self.rows, height):
+            raw = self._data[start : start + height, :]
+            yield self._filled(self.xp.astype(raw, dtype), raw, self._columns.mean)
+
+    def _through_rows(self, panel: Array, shift: Array) -> tuple[Array, Array]:
+        xp = self.xp
+        product = xp.zeros(panel.shape, dtype=panel.dtype, device=self.device)
+        total = xp.zeros(panel.shape[1:], dtype=panel.dtype, device=self.device)
+        for block in self._row_blocks(panel.dtype):
+            scores = block @ panel - shift[None, :]
+            product = product + xp.matrix_transpose(block) @ scores
+            total = total + xp.sum(scores, axis=0)
+        return product, total
+
+    def _back(self, scores: Array) -> Array:
+        xp = self.xp
+        product = xp.zeros((self.size, scores.shape[1]), dtype=scores.dtype, device=self.device)
+        start = 0
+        for block in self._row_blocks(scores.dtype):
+            stop = start + block.shape[0]
+            product = product + xp.matrix_transpose(block) @ scores[start:stop, :]
+            start = stop
+        return product
+
+    def _raw_columns(self, indices: Indices | slice, dtype: Any) -> Array:
+        raw = self._take(indices)
+        return self._filled(self.xp.astype(raw, dtype), raw, self._columns.mean[indices])
+
+    def _take(self, indices: Indices | slice) -> Array:
+        if isinstance(indices, slice):
+            return self._data[:, indices]
+        return self.xp.take(self._data, self.xp.asarray(indices, device=self.device), axis=1)
+
+
+@final
+class SparseCovariance(Covariance):
+    """scipy.sparse data by columns, kept sparse: only means and weights are dense."""
+
+    def __init__(
+        self,
+        data: Any,
+        columns: Standardisation,
+        dtype: Any,
+        names: tuple[str, ...] | None,
+        description: str,
+    ) -> None:
+        super().__init__(data, columns, dtype, names, description)
+        self.xp, self.device = namespace(np.empty(0)), "cpu"
+
+    def _through_rows(self, panel: Array, shift: Array) -> tuple[Array, Array]:
+        scores = self._data @ panel - shift[None, :]
+        return self._back(scores), scores.sum(axis=0)
+
+    def _back(self, scores: Array) -> Array:
+        return self._data.T @ scores
+
+    def _raw_columns(self, indices: Indices | slice, dtype: Any) -> Array:
+        return self._data[:, indices].toarray().astype(dtype, copy=False)
+
+    def _take(self, indices: Indices) -> Any:
+        return self._data[:, indices]

@@ -1,0 +1,113 @@
+"""A matrix that is held in memory, dense or sparse."""
+
+from typing import Any, final
+
+import numpy as np
+
+from certpca.arrays import Array, Indices, Vector, device_of, namespace, to_vector
+from certpca.errors import InvalidProblemError
+from certpca.operators.base import Factor, Operator
+
+LARGEST_FACTORED_SIZE = 8192  # an eigendecomposition of this size takes minutes on two cores
+
+
+@final
+class ExplicitOperator(Operator):
+    """A dense matrix of any array library. Use `from_matrix`, which checks it first."""
+
+    def __init__(self, matrix: Array, names: tuple[str, ...] | None = None, description: str = "matrix") -> None:
+        self._matrix = matrix
+        self.size = matrix.shape[0]
+        self.xp, self.dtype, self.device = namespace(matrix), matrix.dtype, device_of(matrix)
+        self.names = names
+        self.description = description
+
+    def matmat(self, panel: Array) -> Array:
+        """One dense product."""
+        return self.xp.astype(self._matrix, panel.dtype, copy=False) @ panel
+
+    def columns(self, indices: Indices) -> Array:
+        """Gather."""
+        return self.xp.take(self._matrix, self.xp.asarray(indices, device=self.device), axis=1)
+
+    def diagonal(self) -> Array:
+        """Read off."""
+        return self.xp.linalg.diagonal(self._matrix)
+
+    def restrict(self, indices: Indices) -> Operator:
+        """Copy the submatrix."""
+        where = self.xp.asarray(indices, device=self.device)
+        part = self.xp.take(self.xp.take(self._matrix, where, axis=0), where, axis=1)
+        return ExplicitOperator(part, self.names_of(indices), self.description)
+
+    def factor(self) -> Factor:
+        """Factor by an eigendecomposition, once for each call."""
+        return factor_of_matrix(self._matrix, self.xp, self.description)
+
+
+@final
+class SparseOperator(Operator):
+    """A scipy.sparse matrix by columns, never made dense unless a factor is asked for."""
+
+    def __init__(self, matrix: Any, names: tuple[str, ...] | None = None, description: str = "sparse matrix") -> None:
+        self._matrix = matrix
+        self.size = matrix.shape[0]
+        self.xp, self.dtype, self.device = _numpy_namespace(), matrix.dtype, "cpu"
+        self.names = names
+        self.description = description
+
+    def matmat(self, panel: Array) -> Array:
+        """One sparse product."""
+        return self._matrix @ panel
+
+    def columns(self, indices: Indices) -> Array:
+        """Expand the columns asked for."""
+        return self._matrix[:, indices].toarray()
+
+    def diagonal(self) -> Array:
+        """Read off."""
+        return self._matrix.diagonal()
+
+    def submatrix(self, indices: Indices) -> Vector:
+        """Expand only the rows and columns asked for."""
+        return np.asarray(self._matrix[:, indices][indices].toarray(), dtype=np.float64)
+
+    def restrict(self, indices: Indices) -> Operator:
+        """Keep the submatrix sparse."""
+        part = self._matrix[:, indices][indices]
+        return SparseOperator(part, self.names_of(indices), self.description)
+
+    def factor(self) -> Factor:
+        """Factor by an eigendecomposition of the dense matrix."""
+        if self.size > LARGEST_FACTORED_SIZE:
+            raise InvalidProblemError(_too_large(self.size, self.description))
+        return factor_of_matrix(self._matrix.toarray(), self.xp, self.description)
+
+
+def factor_of_matrix(matrix: Array, xp: Any, description: str) -> Factor:
+    """Factor a dense matrix as FᵀF, F = Λ^½Uᵀ with the eigenvalues that are not negligible.
+
+    Eigenvalues below zero are dropped, so FᵀF is never smaller than the matrix.
+    Cubic in the size.
+    """
+    size = matrix.shape[0]
+    if size > LARGEST_FACTORED_SIZE:
+        raise InvalidProblemError(_too_large(size, description))
+    values, vectors = xp.linalg.eigh(xp.astype(matrix, xp.float64, copy=False))
+    on_host = to_vector(values)
+    kept = np.flatnonzero(on_host > 0.0)[::-1]  # largest first
+    where = xp.asarray(np.ascontiguousarray(kept), device=device_of(matrix))
+    roots = xp.sqrt(xp.take(values, where, axis=0))
+    whole = roots[:, None] * xp.matrix_transpose(xp.take(vectors, where, axis=1))
+    return Factor(int(kept.size), size, lambda columns, dtype: xp.astype(whole[:, columns], dtype, copy=False))
+
+
+def _too_large(size: int, description: str) -> str:
+    return (
+        f"factoring the {description} of size {size} means an eigendecomposition of that size, "
+        f"allowed up to {LARGEST_FACTORED_SIZE}; give the data themselves instead of the matrix"
+    )
+
+
+def _numpy_namespace() -> Any:
+    return namespace(np.empty(0))

@@ -1,0 +1,95 @@
+"""What users hold: the numbers and the names in it, and what is refused at the door."""
+
+from typing import Any
+
+import numpy as np
+
+from certpca.arrays import Array, is_array, is_host, namespace
+from certpca.errors import InvalidDataError
+
+
+def values_and_names(data: Any) -> tuple[Any, Any]:
+    """Separate the numbers from the column names and refuse what is not numbers."""
+    names = None
+    if hasattr(data, "columns") and hasattr(data, "to_numpy"):
+        names, data = _frame_parts(data)
+    if not is_sparse(data) and not is_array(data):
+        try:
+            data = np.asarray(data)
+        except ValueError as error:
+            msg = f"data must be a rectangular table of numbers: {error}"
+            raise InvalidDataError(msg) from error
+    if is_sparse(data):
+        kind = data.dtype.kind
+    else:
+        kind = data.dtype.kind if is_host(data) else _kind_elsewhere(data)
+    if kind == "c":
+        msg = f"data must be real, got complex numbers ({data.dtype}); use the real part or the modulus"
+        raise InvalidDataError(msg)
+    if kind not in "biuf":
+        msg = f"data must be numbers, got {data.dtype}; encode text and categories as numbers first"
+        raise InvalidDataError(msg)
+    if kind == "f" and data.dtype.itemsize not in (4, 8):
+        data = data.astype(np.float32 if data.dtype.itemsize < 4 else np.float64)
+    if kind == "b":
+        data = data.astype(np.int8) if is_sparse(data) or is_host(data) else namespace(data).astype(data, namespace(data).int8)
+    return data, names
+
+
+def _frame_parts(frame: Any) -> tuple[tuple[str, ...], Any]:
+    """Take a pandas or polars DataFrame apart without importing either library."""
+    names = tuple(str(name) for name in frame.columns)
+    for name in frame.columns:
+        column = frame[name]
+        kind = getattr(column.dtype, "kind", None)  # pandas
+        numeric = kind in "biuf" if kind is not None else column.dtype.is_numeric()
+        if not numeric:
+            msg = f"column {str(name)!r} holds {column.dtype}, not numbers; drop it or encode it as numbers"
+            raise InvalidDataError(msg)
+    values = frame.to_numpy()
+    if values.dtype == object:  # pandas' nullable types
+        values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    return names, values
+
+
+def _kind_elsewhere(data: Array) -> str:
+    xp = namespace(data)
+    for kind, letter in (("bool", "b"), ("integral", "i"), ("real floating", "f"), ("complex floating", "c")):
+        if xp.isdtype(data.dtype, kind):
+            return letter
+    return "O"
+
+
+def is_sparse(data: Any) -> bool:
+    # scipy.sparse loads slowly: ask for it only where the object can be one.
+    if not hasattr(data, "tocsr"):
+        return False
+    from scipy.sparse import issparse
+
+    return bool(issparse(data))
+
+
+def require_table(values: Any) -> None:
+    if values.ndim != 2:
+        msg = f"data must be a table with two axes, got {values.ndim}"
+        if values.ndim == 1:
+            msg += "; a single feature is data.reshape(-1, 1)"
+        raise InvalidDataError(msg)
+    if 0 in values.shape:
+        msg = f"data must not be empty, got {values.shape[0]} rows and {values.shape[1]} columns"
+        raise InvalidDataError(msg)
+
+
+def checked_names(given: Any, found: Any, size: int) -> tuple[str, ...] | None:
+    names = found if given is None else given
+    if names is None:
+        return None
+    labels = tuple(str(name) for name in names)
+    if len(labels) != size:
+        msg = f"names must have one entry for each of the {size} features, got {len(labels)}"
+        raise InvalidDataError(msg)
+    return labels
+
+
+def label_of(index: int, names: tuple[str, ...] | None) -> str:
+    return f"column {index}" + (f" ({names[index]!r})" if names else "")

@@ -1,0 +1,115 @@
+"""A kernel matrix over samples, evaluated by blocks of rows: sparse kernel PCA.
+
+Entry (i, j) is k(x_i, x_j). Centring in feature space multiplies by H = I − 11ᵀ/n from both sides.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, final
+
+import numpy as np
+
+from certpca.arrays import Array, Indices, Vector, namespace
+from certpca.errors import InvalidDataError, InvalidProblemError
+from certpca.operators.base import Factor, Operator
+from certpca.operators.explicit import LARGEST_FACTORED_SIZE, factor_of_matrix
+
+KernelFunction = Callable[[Any, Any], Any]
+
+# Kernels that are positive semidefinite for every choice of their (valid) parameters.
+NAMED_KERNELS = ("linear", "rbf", "polynomial")
+
+BLOCK_BYTES = 64 << 20
+
+
+def named_kernel(name: str, parameters: Mapping[str, float]) -> KernelFunction:
+    """Return scikit-learn's kernel of that name as a function of two blocks of samples."""
+    if name not in NAMED_KERNELS:
+        msg = f"kernel must be one of {', '.join(NAMED_KERNELS)} or a function of two blocks of rows, got {name!r}"
+        raise InvalidProblemError(msg)
+    from sklearn.metrics.pairwise import pairwise_kernels
+
+    if name == "polynomial" and parameters.get("coef0", 1.0) < 0:
+        msg = f"the polynomial kernel is positive semidefinite only for coef0 >= 0, got {parameters['coef0']}"
+        raise InvalidProblemError(msg)
+
+    def evaluate(left: Any, right: Any) -> Any:
+        return pairwise_kernels(left, right, metric=name, **parameters)
+
+    return evaluate
+
+
+@final
+class KernelOperator(Operator):
+    """A kernel matrix that is never held whole. Use `from_kernel`, which checks its input."""
+
+    def __init__(
+        self,
+        samples: Any,
+        kernel: KernelFunction,
+        *,
+        centred: bool,
+        names: tuple[str, ...] | None = None,
+        description: str = "kernel matrix",
+    ) -> None:
+        self._samples = samples
+        self._kernel = kernel
+        self.size = int(samples.shape[0])
+        self.xp, self.dtype, self.device = namespace(np.empty(0)), np.dtype(np.float64), "cpu"
+        self.names = names
+        self.description = description
+        self._row_means = np.zeros(self.size)
+        raw_diagonal = np.empty(self.size)
+        for rows, block in self._row_blocks():
+            raw_diagonal[rows] = block[np.arange(block.shape[0]), np.arange(rows.start, rows.stop)]
+            if centred:
+                self._row_means[rows] = block.mean(axis=1)
+        self._mean = float(self._row_means.mean())
+        self._diagonal = raw_diagonal - 2 * self._row_means + self._mean
+
+    def _evaluate(self, rows: Any, columns: Any) -> Vector:
+        block = np.asarray(self._kernel(self._samples[rows], self._samples[columns]), dtype=np.float64)
+        if not np.isfinite(block).all():
+            msg = "the kernel returned values that are not finite; check its parameters and the scale of the data"
+            raise InvalidDataError(msg)
+        return block
+
+    def _row_blocks(self) -> Iterator[tuple[slice, Vector]]:
+        height = max(1, BLOCK_BYTES // (8 * self.size))
+        for start in range(0, self.size, height):
+            rows = slice(start, min(start + height, self.size))
+            yield rows, self._evaluate(rows, slice(None))
+
+    def matmat(self, panel: Array) -> Array:
+        """Evaluate the kernel block by block and multiply."""
+        product = np.empty(panel.shape, dtype=panel.dtype)
+        for rows, block in self._row_blocks():
+            product[rows] = block @ panel
+        # H K H p = K p − r (1ᵀp) − 1 (rᵀp) + mean 1 (1ᵀp), with r the row means.
+        total = panel.sum(axis=0)
+        shift = self._mean * total - self._row_means @ panel
+        return product - np.outer(self._row_means, total).astype(panel.dtype) + shift.astype(panel.dtype)
+
+    def columns(self, indices: Indices) -> Array:
+        """Evaluate the kernel against a few samples."""
+        block = self._evaluate(slice(None), indices)
+        return block - self._row_means[:, None] - self._row_means[indices] + self._mean
+
+    def diagonal(self) -> Array:
+        """Return the diagonal found at the start."""
+        return self._diagonal
+
+    def submatrix(self, indices: Indices) -> Vector:
+        """Evaluate the kernel among a few samples only."""
+        block = self._evaluate(indices, indices)
+        means = self._row_means[indices]
+        return (block + block.T) / 2 - means[:, None] - means + self._mean
+
+    def factor(self) -> Factor:
+        """Form the kernel matrix and factor it by an eigendecomposition."""
+        if self.size > LARGEST_FACTORED_SIZE:
+            msg = (
+                f"factoring a kernel matrix of size {self.size} means an eigendecomposition of that size, "
+                f"allowed up to {LARGEST_FACTORED_SIZE}; use fewer samples"
+            )
+            raise InvalidProblemError(msg)
+        return factor_of_matrix(self.submatrix(np.arange(self.size)), self.xp, self.description)

@@ -1,0 +1,124 @@
+"""Is a given matrix symmetric and positive semidefinite? If not, what shows it?"""
+
+from typing import Any
+
+import numpy as np
+
+from certpca.arrays import Array, is_host, namespace, to_vector
+from certpca.errors import InvalidDataError
+from certpca.operators.inputs import is_sparse
+
+SYMMETRY_TOLERANCE = 1e-8  # relative to the largest entry; 1e-5 in single precision
+INDEFINITE_TOLERANCE = 1e-6  # a smallest eigenvalue below minus this, relative to the largest, is refused
+DENSE_CHECK_SIZE = 3000  # up to here definiteness is decided by LAPACK, beyond by Lanczos
+
+
+def _tolerance_of(dtype: Any) -> float:
+    return 1e-5 if dtype.itemsize == 4 else SYMMETRY_TOLERANCE
+
+
+def _entry_error(what: str, row: int, column: int, value: float) -> InvalidDataError:
+    return InvalidDataError(f"{what}: entry ({row}, {column}) is {value:.6g}")
+
+
+def checked_dense_matrix(matrix: Array) -> Array:
+    xp = namespace(matrix)
+    if not xp.isdtype(matrix.dtype, "real floating"):
+        matrix = xp.astype(matrix, xp.float64)
+    finite = xp.isfinite(matrix)
+    if not bool(xp.all(finite)):
+        row, column = _first(~finite)
+        raise _entry_error("the matrix must be finite", row, column, float(matrix[row, column]))
+    largest = float(xp.max(xp.abs(matrix)))
+    difference = xp.abs(matrix - matrix.T)
+    if float(xp.max(difference)) > _tolerance_of(_host_type(matrix)) * largest:
+        row, column = divmod(int(xp.argmax(difference)), matrix.shape[1])
+        msg = (
+            f"the matrix must be symmetric: entry ({row}, {column}) is {float(matrix[row, column]):.6g} "
+            f"but ({column}, {row}) is {float(matrix[column, row]):.6g}; for data instead of a covariance "
+            "matrix leave covariance unset"
+        )
+        raise InvalidDataError(msg)
+    if bool(xp.any(difference > 0)):
+        matrix = (matrix + matrix.T) / 2
+    _refuse_indefinite(matrix, xp.linalg.diagonal(matrix), largest)
+    return matrix
+
+
+def checked_sparse_matrix(matrix: Any) -> Any:
+    from scipy.sparse import csc_array
+
+    matrix = csc_array(matrix)
+    matrix.sum_duplicates()
+    if matrix.dtype.kind != "f":
+        matrix = matrix.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(matrix.data))
+    coordinates = matrix.tocoo()
+    if bad.size:
+        row, column = (int(part[bad[0]]) for part in coordinates.coords)
+        raise _entry_error("the matrix must be finite", row, column, float(matrix.data[bad[0]]))
+    largest = float(np.abs(matrix.data).max(initial=0.0))
+    difference = abs(matrix - matrix.T)
+    if difference.nnz and difference.max() > _tolerance_of(matrix.dtype) * largest:
+        row, column = (int(part[difference.tocoo().data.argmax()]) for part in difference.tocoo().coords)
+        raise _entry_error("the matrix must be symmetric", row, column, float(matrix[row, column]))
+    if difference.nnz:
+        matrix = csc_array((matrix + matrix.T) / 2)
+    _refuse_indefinite(matrix, matrix.diagonal(), largest)
+    return matrix
+
+
+def _refuse_indefinite(matrix: Any, diagonal: Array, largest: float) -> None:
+    """Refuse a matrix with a clearly negative eigenvalue, and say what shows it."""
+    if largest == 0.0:
+        return
+    on_host = to_vector(diagonal)
+    lowest = int(on_host.argmin())
+    if on_host[lowest] < -INDEFINITE_TOLERANCE * largest:
+        what = "the matrix must be positive semidefinite, but a diagonal entry is negative"
+        raise _entry_error(what, lowest, lowest, on_host[lowest])
+    smallest, greatest = _extreme_eigenvalues(matrix)
+    if smallest < -INDEFINITE_TOLERANCE * greatest:
+        msg = (
+            f"the matrix must be positive semidefinite, but it has the eigenvalue {smallest:.6g} "
+            f"(the largest is {greatest:.6g}); if noise made it so, set its negative eigenvalues to zero"
+        )
+        raise InvalidDataError(msg)
+
+
+def _extreme_eigenvalues(matrix: Any) -> tuple[float, float]:
+    """Smallest and largest eigenvalue; above a size, Lanczos values, which never exaggerate."""
+    size = matrix.shape[0]
+    sparse = is_sparse(matrix)
+    if size <= DENSE_CHECK_SIZE:
+        dense = matrix.toarray() if sparse else matrix
+        values = to_vector(namespace(dense).linalg.eigvalsh(dense))
+        return float(values[0]), float(values[-1])
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    if not sparse and not is_host(matrix):
+        xp = namespace(matrix)
+        held = matrix
+        matrix = LinearOperator(
+            (size, size), dtype=np.float64, matvec=lambda v: to_vector(held @ xp.asarray(v, dtype=held.dtype))
+        )
+    start = np.random.default_rng(0).standard_normal(size)
+    found = []
+    for which in ("SA", "LA"):
+        try:
+            values = eigsh(matrix, 1, which=which, v0=start, tol=1e-3, maxiter=50, return_eigenvectors=False)
+        except ArpackNoConvergence as error:
+            values = error.eigenvalues
+        found.append(float(values[0]) if len(values) else 0.0)
+    return found[0], found[1]
+
+
+def _first(mask: Array) -> tuple[int, int]:
+    xp = namespace(mask)
+    flat = int(xp.argmax(xp.astype(mask, xp.int8)))
+    row, column = divmod(flat, mask.shape[1])
+    return row, column
+
+
+def _host_type(array: Array) -> np.dtype[Any]:
+    return np.dtype(np.float32 if namespace(array).finfo(array.dtype).bits == 32 else np.float64)

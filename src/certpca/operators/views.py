@@ -1,0 +1,115 @@
+"""Operators that change how another operator is seen, without touching its data."""
+
+from typing import final
+
+import numpy as np
+
+from certpca.arrays import Array, Indices, Vector, to_numpy
+from certpca.operators.base import Factor, Operator
+
+
+@final
+class Restricted(Operator):
+    """A principal submatrix, computed by padding with zeros."""
+
+    def __init__(self, operator: Operator, indices: Indices) -> None:
+        self._operator = operator
+        self._indices = indices
+        self._on_device = operator.xp.asarray(indices, device=operator.device)
+        self.size = int(indices.size)
+        self.xp, self.dtype, self.device = operator.xp, operator.dtype, operator.device
+        self.names = operator.names_of(indices)
+        self.description = f"{self.size} features of the {operator.description}"
+
+    def matmat(self, panel: Array) -> Array:
+        """Pad, multiply, cut."""
+        xp = self.xp
+        # Standard arrays have no scatter: place rows with one gather through the inverse map.
+        padded = xp.concat([panel, xp.zeros((1, panel.shape[1]), dtype=panel.dtype, device=self.device)])
+        position = np.full(self._operator.size, self.size)
+        position[self._indices] = np.arange(self.size)
+        wide = xp.take(padded, xp.asarray(position, device=self.device), axis=0)
+        return xp.take(self._operator.matmat(wide), self._on_device, axis=0)
+
+    def columns(self, indices: Indices) -> Array:
+        """Take rows of the parent's columns."""
+        return self.xp.take(self._operator.columns(self._indices[indices]), self._on_device, axis=0)
+
+    def diagonal(self) -> Array:
+        """Take entries of the parent's diagonal."""
+        return self.xp.take(self._operator.diagonal(), self._on_device, axis=0)
+
+    def submatrix(self, indices: Indices) -> Vector:
+        """Ask the parent, which may have a faster way."""
+        return self._operator.submatrix(self._indices[indices])
+
+    def factor(self) -> Factor:
+        """Gather columns of the parent's factor one run of indices at a time."""
+        whole = self._operator.factor()
+        xp, indices = self.xp, self._indices
+
+        def block(columns: slice, dtype: object) -> Array:
+            return xp.concat(
+                [whole.block(slice(int(i), int(i) + 1), dtype) for i in indices[columns]], axis=1
+            )
+
+        return Factor(whole.depth, self.size, block)
+
+
+@final
+class HostView(Operator):
+    """An operator on a device, seen as NumPy."""
+
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+        self.size = operator.size
+        self.xp, self.device = np, "cpu"
+        self.dtype = to_numpy(operator.diagonal()).dtype
+        self.names = operator.names
+        self.description = operator.description
+
+    def matmat(self, panel: Array) -> Array:
+        """Send the panel to the device and bring the product back."""
+        xp = self._operator.xp
+        return to_numpy(self._operator.matmat(xp.asarray(panel, device=self._operator.device)))
+
+    def columns(self, indices: Indices) -> Array:
+        """Bring columns to the host."""
+        return to_numpy(self._operator.columns(indices))
+
+    def diagonal(self) -> Array:
+        """Bring the diagonal to the host."""
+        return to_numpy(self._operator.diagonal())
+
+    def submatrix(self, indices: Indices) -> Vector:
+        """Already on the host."""
+        return self._operator.submatrix(indices)
+
+    def quadratic_form(self, support: Indices, loadings: Vector) -> float:
+        """Already a host number."""
+        return self._operator.quadratic_form(support, loadings)
+
+    def restrict(self, indices: Indices) -> Operator:
+        """Restrict behind the view, where it may be cheaper."""
+        return HostView(self._operator.restrict(indices))
+
+    def factor(self) -> Factor:
+        """Bring blocks of the factor to the host."""
+        whole = self._operator.factor()
+        xp = self._operator.xp
+
+        def block(columns: slice, dtype: object) -> Array:
+            kind = xp.float32 if np.dtype(dtype) == np.float32 else xp.float64  # type: ignore[arg-type]
+            return to_numpy(whole.block(columns, kind))
+
+        return Factor(whole.depth, self.size, block)
+
+
+def on_host(operator: Operator) -> Operator:
+    """Return an operator whose panels are NumPy's."""
+    return operator if is_numpy(operator) else HostView(operator)
+
+
+def is_numpy(operator: Operator) -> bool:
+    """Say whether an operator's panels are already NumPy's."""
+    return isinstance(operator.diagonal(), np.ndarray)

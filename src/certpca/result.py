@@ -1,0 +1,118 @@
+"""What solvers propose and what callers receive. Frozen: a result never changes."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from certpca.arrays import Indices, Vector
+from certpca.budget import Step
+
+
+class Status(Enum):
+    """How a run ended. The values are the sentences users read."""
+
+    CONVERGED = "finished: the method reached its own stopping rule"
+    OUT_OF_BUDGET = "stopped at the budget with the best answer so far; allow more time or steps to go on"
+    INTERRUPTED = "stopped by the user with the best answer so far"
+    SAMPLED = "finished on sampled directions, not on all of them; raise max_cells for the exact low-rank optimum"
+    WIDER_SUPPORT = (
+        "finished: the support is wider than the sparsity, as the accuracy mode allows; "
+        "leave epsilon unset for at most `sparsity` loadings"
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """What a solver proposes.
+
+    Parameters
+    ----------
+    support
+        Sorted indices.
+    status
+        How the solver ended.
+    loadings
+        The algorithm's own vector on the support, where it differs from the best one.
+    largest_eigenvalue
+        Of the whole operator, where the solver had to compute it.
+    details
+        Numbers particular to the algorithm, by name.
+    """
+
+    support: Indices
+    status: Status
+    loadings: Vector | None = None
+    largest_eigenvalue: float | None = None
+    details: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """A sparse component and what is known of its quality.
+
+    Parameters
+    ----------
+    support
+        Sorted indices of the features with nonzero loadings.
+    names
+        Their names, where the data have names.
+    loadings
+        Unit vector on the support, in its order. The largest in magnitude is positive.
+    objective
+        Variance captured: the quadratic form of the loadings, in float64.
+    explained_variance_ratio
+        Objective divided by the trace, the total variance.
+    relative_objective
+        Objective divided by the largest eigenvalue (the paper's f): 1 is what a dense
+        component captures.
+    size
+        Number of features.
+    sparsity
+        Largest number of nonzero loadings asked for.
+    matrix
+        In words, the matrix whose variance is captured.
+    upper_bound
+        No loadings of that sparsity capture more. Infinite while nothing is proved.
+    """
+
+    support: Indices
+    names: tuple[str, ...] | None
+    loadings: Vector
+    objective: float
+    explained_variance_ratio: float
+    relative_objective: float
+    size: int
+    sparsity: int
+    matrix: str
+    solver: str
+    status: Status
+    seconds: float
+    refitted: bool = True
+    history: tuple[Step, ...] = ()
+    details: Mapping[str, float] = field(default_factory=dict)
+    upper_bound: float = math.inf
+
+    @property
+    def gap(self) -> float:
+        """Largest possible loss against the optimum, as a fraction: 1 - objective / upper_bound."""
+        if self.upper_bound == 0.0:
+            return 0.0
+        return max(0.0, 1.0 - self.objective / self.upper_bound)
+
+    @property
+    def component(self) -> Vector:
+        """The loadings as a dense vector over all features."""
+        import numpy as np
+
+        dense = np.zeros(self.size)
+        dense[self.support] = self.loadings
+        return dense
+
+    def __str__(self) -> str:
+        """Say in one line what was found."""
+        return (
+            f"{self.solver}: {self.support.size} of {self.size} features capture "
+            f"{self.objective:.6g} ({self.explained_variance_ratio:.2%} of the variance), "
+            f"{self.status.value}"
+        )

@@ -1,0 +1,174 @@
+"""The default: many cheap starts, alternating thresholding, swaps.
+
+At small sparsity on real data the support of the leading eigenvector can miss half of the
+attainable variance, because small groups of strongly correlated features (linkage blocks, gene
+modules) are not what the leading eigenvector is about. So the search starts from many
+places at once: leading eigenvectors, random mixtures of them, features of large variance, and
+randomly drawn features. All starts are improved together, in panels, by
+multiplying and keeping the largest entries; since (Fᵀξ)_i with ξ ∝ Fx is (Ax)_i, this is
+alternating thresholding in sample space. The best few supports are then refitted, thresholded
+again and improved by swaps until nothing helps.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from certpca.arrays import Indices, Vector, to_vector, top_k
+from certpca.budget import Progress
+from certpca.errors import InvalidProblemError
+from certpca.linalg.eigen import leading_eigenpairs
+from certpca.linalg.swaps import SwapSearch
+from certpca.operators.base import Operator
+from certpca.result import Candidate, Status
+from certpca.solvers.base import register
+
+EVERY_COLUMN = 512  # up to this size every single feature is a start
+PANEL = 64
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class Auto:
+    """Start from many places, threshold, swap, keep the best (recommended).
+
+    Parameters
+    ----------
+    eigenvectors
+        Leading eigenvectors to start from and to mix.
+    starts
+        Number of starts; small problems add every single feature.
+    rounds
+        Thresholding rounds for all starts together.
+    finalists
+        Supports that are refitted and improved by swaps. One step is one round or one improvement.
+    """
+
+    eigenvectors: int = 8
+    starts: int = 192
+    rounds: int = 12
+    finalists: int = 6
+    name: ClassVar[str] = "auto"
+    paper_name: ClassVar[str] = ""
+    runs_on_device: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        if min(self.eigenvectors, self.starts, self.rounds, self.finalists) < 1:
+            msg = "eigenvectors, starts, rounds and finalists must be positive"
+            raise InvalidProblemError(msg)
+
+    def propose(
+        self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator
+    ) -> Candidate:
+        """Search from many starts."""
+        diagonal = to_vector(operator.diagonal())
+        if sparsity == 1:
+            return Candidate(top_k(diagonal, 1), Status.CONVERGED)
+        if sparsity == operator.size:
+            return Candidate(np.arange(operator.size), Status.CONVERGED)
+        pairs = leading_eigenpairs(operator, self.eigenvectors, accuracy=1e-4, rng=rng)
+        value = float(pairs.values[0])
+        if value <= 0.0:
+            return Candidate(np.arange(sparsity), Status.CONVERGED, largest_eigenvalue=0.0)
+        best: dict[bytes, tuple[float, Indices]] = {}
+        starts = self._starts(operator, pairs.vectors, np.sqrt(np.maximum(pairs.values, 0.0)), diagonal, rng)
+        status = Status.CONVERGED
+        for panel in starts:
+            self._threshold_together(operator, panel, sparsity, best, progress)
+            if progress.exhausted:
+                status = Status.OUT_OF_BUDGET
+                break
+        finalists = sorted(best.values(), key=lambda item: -item[0])[: self.finalists]
+        winner = finalists[0][1]
+        winning = -np.inf
+        for _, support in finalists:
+            if progress.exhausted:
+                status = Status.OUT_OF_BUDGET
+                break
+            search = self._polish(SwapSearch.start(operator, support, diagonal), progress)
+            if search.objective > winning * (1 + 1e-12):
+                winning, winner = search.objective, search.support
+        accurate = value if pairs.residual <= 1e-8 else None
+        return Candidate(winner, status, largest_eigenvalue=accurate)
+
+    def _starts(
+        self, operator: Operator, vectors: Vector, weights: Vector, diagonal: Vector, rng: np.random.Generator
+    ) -> list[Vector]:
+        """Lay out panels of starting images; the largest entries of each choose a support."""
+        size = operator.size
+        mixing = rng.standard_normal((vectors.shape[1], max(1, self.starts // 3)))
+        panels = [np.concatenate([vectors, vectors @ (weights[:, None] * mixing)], axis=1)]
+        columns = max(1, self.starts - panels[0].shape[1])
+        if size <= EVERY_COLUMN:
+            chosen = np.arange(size)
+        else:
+            large = top_k(diagonal, columns // 2)
+            others = np.setdiff1d(np.flatnonzero(diagonal > 0), large)
+            share = diagonal[others] / diagonal[others].sum() if others.size else None
+            count = min(others.size, columns - large.size)
+            drawn = rng.choice(others, size=count, replace=False, p=share) if count else others
+            chosen = np.concatenate([large, drawn])
+        scale = np.sqrt(np.maximum(diagonal, np.finfo(float).tiny))
+        for first in range(0, chosen.size, PANEL):
+            part = chosen[first : first + PANEL]
+            panels.append(to_vector(operator.columns(part)) / scale[part])
+        return panels
+
+    def _threshold_together(
+        self,
+        operator: Operator,
+        images: Vector,
+        sparsity: int,
+        best: dict[bytes, tuple[float, Indices]],
+        progress: Progress,
+    ) -> None:
+        """Multiply and keep the largest entries, for a whole panel of starts."""
+        active = images
+        previous: list[bytes] = []
+        for _ in range(self.rounds):
+            panel = np.zeros_like(active)
+            keys: list[bytes] = []
+            supports: list[Indices] = []
+            for column in range(active.shape[1]):
+                support = top_k(np.abs(active[:, column]), sparsity)
+                part = active[support, column]
+                panel[support, column] = part / max(float(np.linalg.norm(part)), np.finfo(float).tiny)
+                supports.append(support)
+                keys.append(support.tobytes())
+            # Starts that met are followed once.
+            _, first = np.unique(np.array([hash(key) for key in keys]), return_index=True)
+            first = np.sort(first)
+            panel, keys, supports = panel[:, first], [keys[i] for i in first], [supports[i] for i in first]
+            active = to_vector(operator.matmat(operator.adopt(panel)))
+            values = np.einsum("ij,ij->j", panel, active)
+            for value, key, support in zip(values, keys, supports, strict=True):
+                if key not in best or value > best[key][0]:
+                    best[key] = (float(value), support)
+            moving = [i for i, key in enumerate(keys) if key not in previous]
+            if len(best) > 16 * self.finalists:
+                for key in sorted(best, key=lambda item: -best[item][0])[8 * self.finalists :]:
+                    del best[key]
+            if not progress.tick(max(item[0] for item in best.values())) or not moving:
+                return
+            previous = keys
+
+    @staticmethod
+    def _polish(search: SwapSearch, progress: Progress) -> SwapSearch:
+        """Threshold while that helps, then swap; several swaps at a time while that works."""
+        together = max(1, search.support.size // 8)
+        while True:
+            while search.threshold():
+                if not progress.tick(search.objective):
+                    return search
+            swaps = search.improving_swaps()
+            if swaps.values.size == 0:
+                return search
+            together = min(together, swaps.values.size)
+            while not search.apply(swaps, together):
+                if together == 1:
+                    return search
+                together = max(1, together // 4)
+            if not progress.tick(search.objective):
+                return search
