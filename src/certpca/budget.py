@@ -73,11 +73,7 @@ class Progress:
     @property
     def exhausted(self) -> bool:
         """Whether the run must end now."""
-        return (
-            self.interrupted
-            or self._steps >= self._budget.steps
-            or self.seconds >= self._budget.seconds
-        )
+        return self.interrupted or self._steps >= self._budget.steps or self.seconds >= self._budget.seconds
 
     def tick(self, objective: float, upper_bound: float = math.inf) -> bool:
         """Count one step and say whether there may be another."""

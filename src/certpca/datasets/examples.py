@@ -120,7 +120,7 @@ def rotated_hadamard(
 def _hadamard_columns(order: int, count: int) -> Vector:
     """Return the first columns of the Sylvester-Hadamard matrix: entry (i, j) is (-1)^popcount(i & j)."""
     bits = np.arange(order)[:, None] & np.arange(count)[None, :]
-    return 1.0 - 2.0 * (np.bitwise_count(bits) % 2)
+    return np.asarray(1.0 - 2.0 * (np.bitwise_count(bits) % 2))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -110,7 +110,8 @@ def _read_parquet(file: Path) -> Table:
     for name in frame.column_names:
         values = frame.column(name).to_numpy()
         if values.dtype.kind not in "biuf":
-            msg = f"{str(file)!r}: column {name!r} holds {frame.schema.field(name).type}, not numbers; drop or encode it"
+            kind = frame.schema.field(name).type
+            msg = f"{str(file)!r}: column {name!r} holds {kind}, not numbers; drop or encode it"
             raise DataFileError(msg)
         columns.append(values)
     return Table(np.column_stack(columns), tuple(frame.column_names))

@@ -184,10 +184,10 @@ def _refine(operator: Operator, start: Vector | None) -> Vector:
         return to_vector(operator.matmat(xp.asarray(panel, dtype=xp.float64, device=operator.device)))
 
     matrix = LinearOperator((operator.size, operator.size), matvec=multiply, matmat=multiply, dtype=np.float64)
+    if not operator.trace() > 0:
+        return np.full(operator.size, operator.size**-0.5)
     if start is None:
         start = np.random.default_rng(0).standard_normal(operator.size)
     _, vectors = eigsh(matrix, 1, which="LA", v0=start, tol=1e-9, ncv=min(operator.size, 16))
     vector = np.asarray(vectors[:, 0])
-    return vector / np.linalg.norm(vector)
-
-
+    return np.asarray(vector / np.linalg.norm(vector))

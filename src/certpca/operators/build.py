@@ -11,7 +11,7 @@ import numpy as np
 from certpca.arrays import Vector, is_host, namespace, to_vector
 from certpca.errors import InvalidDataError, InvalidProblemError
 from certpca.operators.base import Operator
-from certpca.operators.covariance import DenseCovariance, SparseCovariance, Standardisation
+from certpca.operators.covariance import Covariance, DenseCovariance, SparseCovariance, Standardisation
 from certpca.operators.explicit import ExplicitOperator, SparseOperator
 from certpca.operators.inputs import checked_names, is_sparse, label_of, require_table, values_and_names
 from certpca.operators.kernel import KernelFunction, KernelOperator, named_kernel
@@ -93,7 +93,7 @@ def from_data(
     missing: Missing = "error",
     ddof: int | None = None,
     names: Any = None,
-) -> Operator:
+) -> Covariance:
     """Take samples x features and stand for their covariance, which is never formed.
 
     Parameters
@@ -267,8 +267,8 @@ def _standardisation(
         if flat.size:
             what = "constant" if center else "zero"
             msg = (
-                f"{label_of(int(flat[0]), names)} is {what} ({flat.size} such columns), so its correlation is undefined; "
-                "drop it, or use the covariance (scale=False), where it does no harm"
+                f"{label_of(int(flat[0]), names)} is {what} ({flat.size} such columns), "
+                "so its correlation is undefined; drop it, or use the covariance (scale=False), where it does no harm"
             )
             raise InvalidDataError(msg)
         weight = 1.0 / np.sqrt(variance)

@@ -19,10 +19,8 @@ def values_and_names(data: Any) -> tuple[Any, Any]:
         except ValueError as error:
             msg = f"data must be a rectangular table of numbers: {error}"
             raise InvalidDataError(msg) from error
-    if is_sparse(data):
-        kind = data.dtype.kind
-    else:
-        kind = data.dtype.kind if is_host(data) else _kind_elsewhere(data)
+    known = is_sparse(data) or is_host(data)
+    kind = data.dtype.kind if known else _kind_elsewhere(data)
     if kind == "c":
         msg = f"data must be real, got complex numbers ({data.dtype}); use the real part or the modulus"
         raise InvalidDataError(msg)
@@ -32,7 +30,7 @@ def values_and_names(data: Any) -> tuple[Any, Any]:
     if kind == "f" and data.dtype.itemsize not in (4, 8):
         data = data.astype(np.float32 if data.dtype.itemsize < 4 else np.float64)
     if kind == "b":
-        data = data.astype(np.int8) if is_sparse(data) or is_host(data) else namespace(data).astype(data, namespace(data).int8)
+        data = data.astype(np.int8) if known else namespace(data).astype(data, namespace(data).int8)
     return data, names
 
 
@@ -61,6 +59,7 @@ def _kind_elsewhere(data: Array) -> str:
 
 
 def is_sparse(data: Any) -> bool:
+    """Say whether an object is a scipy.sparse matrix or array."""
     # scipy.sparse loads slowly: ask for it only where the object can be one.
     if not hasattr(data, "tocsr"):
         return False
@@ -70,6 +69,7 @@ def is_sparse(data: Any) -> bool:
 
 
 def require_table(values: Any) -> None:
+    """Refuse what does not have rows and columns."""
     if values.ndim != 2:
         msg = f"data must be a table with two axes, got {values.ndim}"
         if values.ndim == 1:
@@ -81,6 +81,7 @@ def require_table(values: Any) -> None:
 
 
 def checked_names(given: Any, found: Any, size: int) -> tuple[str, ...] | None:
+    """Return one name for each feature, the given ones before those found in the data."""
     names = found if given is None else given
     if names is None:
         return None
@@ -92,4 +93,5 @@ def checked_names(given: Any, found: Any, size: int) -> tuple[str, ...] | None:
 
 
 def label_of(index: int, names: tuple[str, ...] | None) -> str:
+    """Name a column for an error message."""
     return f"column {index}" + (f" ({names[index]!r})" if names else "")

@@ -1,4 +1,4 @@
-"""Is a given matrix symmetric and positive semidefinite? If not, what shows it?"""
+"""Whether a given matrix is symmetric and positive semidefinite, and if not, what shows it."""
 
 from typing import Any
 
@@ -17,28 +17,34 @@ def _tolerance_of(dtype: Any) -> float:
     return 1e-5 if dtype.itemsize == 4 else SYMMETRY_TOLERANCE
 
 
+NOT_FINITE = "the matrix must be finite"
+
+
 def _entry_error(what: str, row: int, column: int, value: float) -> InvalidDataError:
     return InvalidDataError(f"{what}: entry ({row}, {column}) is {value:.6g}")
 
 
+def _asymmetry(row: int, column: int, value: float, mirrored: float) -> InvalidDataError:
+    return InvalidDataError(
+        f"the matrix must be symmetric: entry ({row}, {column}) is {value:.6g} but ({column}, {row}) is "
+        f"{mirrored:.6g}; for data instead of a covariance matrix leave covariance unset"
+    )
+
+
 def checked_dense_matrix(matrix: Array) -> Array:
+    """Return a symmetric floating matrix, or name the entry or eigenvalue that is wrong."""
     xp = namespace(matrix)
     if not xp.isdtype(matrix.dtype, "real floating"):
         matrix = xp.astype(matrix, xp.float64)
     finite = xp.isfinite(matrix)
     if not bool(xp.all(finite)):
         row, column = _first(~finite)
-        raise _entry_error("the matrix must be finite", row, column, float(matrix[row, column]))
+        raise _entry_error(NOT_FINITE, row, column, float(matrix[row, column]))
     largest = float(xp.max(xp.abs(matrix)))
     difference = xp.abs(matrix - matrix.T)
     if float(xp.max(difference)) > _tolerance_of(_host_type(matrix)) * largest:
         row, column = divmod(int(xp.argmax(difference)), matrix.shape[1])
-        msg = (
-            f"the matrix must be symmetric: entry ({row}, {column}) is {float(matrix[row, column]):.6g} "
-            f"but ({column}, {row}) is {float(matrix[column, row]):.6g}; for data instead of a covariance "
-            "matrix leave covariance unset"
-        )
-        raise InvalidDataError(msg)
+        raise _asymmetry(row, column, float(matrix[row, column]), float(matrix[column, row]))
     if bool(xp.any(difference > 0)):
         matrix = (matrix + matrix.T) / 2
     _refuse_indefinite(matrix, xp.linalg.diagonal(matrix), largest)
@@ -46,6 +52,7 @@ def checked_dense_matrix(matrix: Array) -> Array:
 
 
 def checked_sparse_matrix(matrix: Any) -> Any:
+    """Return a symmetric floating matrix by columns, or name what is wrong."""
     from scipy.sparse import csc_array
 
     matrix = csc_array(matrix)
@@ -56,12 +63,12 @@ def checked_sparse_matrix(matrix: Any) -> Any:
     coordinates = matrix.tocoo()
     if bad.size:
         row, column = (int(part[bad[0]]) for part in coordinates.coords)
-        raise _entry_error("the matrix must be finite", row, column, float(matrix.data[bad[0]]))
+        raise _entry_error(NOT_FINITE, row, column, float(matrix.data[bad[0]]))
     largest = float(np.abs(matrix.data).max(initial=0.0))
     difference = abs(matrix - matrix.T)
     if difference.nnz and difference.max() > _tolerance_of(matrix.dtype) * largest:
         row, column = (int(part[difference.tocoo().data.argmax()]) for part in difference.tocoo().coords)
-        raise _entry_error("the matrix must be symmetric", row, column, float(matrix[row, column]))
+        raise _asymmetry(row, column, float(matrix[row, column]), float(matrix[column, row]))
     if difference.nnz:
         matrix = csc_array((matrix + matrix.T) / 2)
     _refuse_indefinite(matrix, matrix.diagonal(), largest)

@@ -11,6 +11,7 @@ from certpca.arrays import Array, Vector, device_of, is_host, namespace, to_vect
 
 BLOCK_BYTES = 32 << 20
 MISSING_GENOTYPE = -9
+EXACT_ROWS = 256  # 256 squares of bytes add up to less than 2^24: exact in float32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +48,8 @@ def genotype_code(values: Array) -> int | None:
 def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
     """Walk over dense data twice: means first, then squared deviations from them."""
     xp = namespace(values)
+    if code is None and is_host(values) and values.dtype.kind in "iu" and values.dtype.itemsize == 1:
+        return _byte_moments(values, center=center)
     rows, size = values.shape
     count, total = np.zeros(size), np.zeros(size)
     for block in _row_blocks(values):
@@ -65,6 +68,24 @@ def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
     return Moments(rows, count, mean, _without_rounding(squares, reference, rows), infinite)
 
 
+def _byte_moments(values: NDArray[Any], *, center: bool) -> Moments:
+    """Walk once over 8-bit integers: their sums are exact, so nothing cancels."""
+    rows, size = values.shape
+    total, squares = np.zeros(size), np.zeros(size)
+    for start in range(0, rows, EXACT_ROWS):
+        block = values[start : start + EXACT_ROWS].astype(np.float32)
+        ones = np.ones(block.shape[0], dtype=np.float32)
+        total += ones @ block
+        np.multiply(block, block, out=block)
+        squares += ones @ block
+    if center:
+        squares -= total**2 / rows
+    mean = total / rows
+    reference = mean if center else np.zeros(size)
+    infinite = np.zeros(size, dtype=bool)
+    return Moments(rows, np.full(size, float(rows)), mean, _without_rounding(squares, reference, rows), infinite)
+
+
 def sparse_moments(values: Any, *, center: bool) -> Moments:
     """Read the moments of CSC data off the entries it stores."""
     rows, size = values.shape
@@ -74,13 +95,13 @@ def sparse_moments(values: Any, *, center: bool) -> Moments:
     count = rows - np.bincount(column[holes], minlength=size).astype(np.float64)
     data[holes] = 0.0
     with np.errstate(invalid="ignore"):  # +inf and -inf in one column
-        total = np.bincount(column, weights=data, minlength=size)
+        total: Vector = np.bincount(column, weights=data, minlength=size).astype(np.float64)
     mean, infinite = _means(total, count)
     reference = mean if center else np.zeros(size)
     stored = np.bincount(column, minlength=size)
     with np.errstate(invalid="ignore"):
         deviation = np.where(holes, 0.0, data - reference[column])
-        squares = np.bincount(column, weights=deviation**2, minlength=size)
+        squares: Vector = np.bincount(column, weights=deviation**2, minlength=size).astype(np.float64)
         squares += (rows - stored) * reference**2
     return Moments(rows, count, mean, _without_rounding(squares, reference, rows), infinite)
 

@@ -64,7 +64,8 @@ def verify_operator(operator: Operator, *, rng: int | np.random.Generator = 0, t
     submatrix = operator.submatrix(some)
     agree("a submatrix must equal rows of the columns", submatrix, by_columns[some])
     agree("a submatrix must be symmetric", submatrix, submatrix.T)
-    agree("the trace must be the sum of the diagonal", np.array([operator.trace()]), np.array([diagonal.sum()]), scale * size)
+    trace, total = np.array([operator.trace()]), np.array([diagonal.sum()])
+    agree("the trace must be the sum of the diagonal", trace, total, scale * size)
 
     probe = generator.standard_normal((size, 4))
     image = to_vector(operator.matmat(operator.adopt(probe)))

@@ -1,6 +1,6 @@
 """Operators that change how another operator is seen, without touching its data."""
 
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -48,10 +48,8 @@ class Restricted(Operator):
         whole = self._operator.factor()
         xp, indices = self.xp, self._indices
 
-        def block(columns: slice, dtype: object) -> Array:
-            return xp.concat(
-                [whole.block(slice(int(i), int(i) + 1), dtype) for i in indices[columns]], axis=1
-            )
+        def block(columns: slice, dtype: Any) -> Array:
+            return xp.concat([whole.block(slice(int(i), int(i) + 1), dtype) for i in indices[columns]], axis=1)
 
         return Factor(whole.depth, self.size, block)
 
@@ -98,8 +96,8 @@ class HostView(Operator):
         whole = self._operator.factor()
         xp = self._operator.xp
 
-        def block(columns: slice, dtype: object) -> Array:
-            kind = xp.float32 if np.dtype(dtype) == np.float32 else xp.float64  # type: ignore[arg-type]
+        def block(columns: slice, dtype: Any) -> Array:
+            kind = xp.float32 if np.dtype(dtype) == np.float32 else xp.float64
             return to_numpy(whole.block(columns, kind))
 
         return Factor(whole.depth, self.size, block)

@@ -59,9 +59,7 @@ class Auto:
             msg = "eigenvectors, starts, rounds and finalists must be positive"
             raise InvalidProblemError(msg)
 
-    def propose(
-        self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator
-    ) -> Candidate:
+    def propose(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
         """Search from many starts."""
         diagonal = to_vector(operator.diagonal())
         if sparsity == 1:
@@ -87,7 +85,7 @@ class Auto:
             if progress.exhausted:
                 status = Status.OUT_OF_BUDGET
                 break
-            search = self._polish(SwapSearch.start(operator, support, diagonal), progress)
+            search = self._polish(SwapSearch(operator, support, diagonal), progress)
             if search.objective > winning * (1 + 1e-12):
                 winning, winner = search.objective, search.support
         accurate = value if pairs.residual <= 1e-8 else None
@@ -157,15 +155,15 @@ class Auto:
     @staticmethod
     def _polish(search: SwapSearch, progress: Progress) -> SwapSearch:
         """Threshold while that helps, then swap; several swaps at a time while that works."""
-        together = max(1, search.support.size // 8)
+        together = max(1, search.width // 8)
         while True:
             while search.threshold():
                 if not progress.tick(search.objective):
                     return search
             swaps = search.improving_swaps()
-            if swaps.values.size == 0:
+            if swaps.positions.size == 0:
                 return search
-            together = min(together, swaps.values.size)
+            together = min(together, swaps.positions.size)
             while not search.apply(swaps, together):
                 if together == 1:
                     return search

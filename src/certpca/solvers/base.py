@@ -22,9 +22,7 @@ class Solver(Protocol):
     paper_name: ClassVar[str]
     runs_on_device: ClassVar[bool]
 
-    def propose(
-        self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator
-    ) -> Candidate:
+    def propose(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
         """Return the best support found within the budget."""
         ...
 

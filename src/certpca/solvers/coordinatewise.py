@@ -33,18 +33,16 @@ class Coordinatewise:
     paper_name: ClassVar[str] = "cwpca"
     runs_on_device: ClassVar[bool] = False
 
-    def propose(
-        self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator
-    ) -> Candidate:
+    def propose(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
         """Swap greedily."""
         diagonal = to_vector(operator.diagonal())
         if sparsity == 1:
             return Candidate(top_k(diagonal, 1), Status.CONVERGED)
         pairs = leading_eigenpairs(operator, 1, rng=rng)
         value = float(pairs.values[0])
-        search = SwapSearch.start(operator, top_k(np.abs(pairs.vectors[:, 0]), sparsity), diagonal)
+        search = SwapSearch(operator, top_k(np.abs(pairs.vectors[:, 0]), sparsity), diagonal)
         while progress.tick(search.objective):
             swaps = search.improving_swaps()
-            if swaps.values.size == 0 or not search.apply(swaps, 1):
+            if swaps.positions.size == 0 or not search.apply(swaps, 1):
                 return Candidate(search.support, Status.CONVERGED, largest_eigenvalue=value)
         return Candidate(search.support, Status.OUT_OF_BUDGET, largest_eigenvalue=value)

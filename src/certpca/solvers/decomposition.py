@@ -59,9 +59,7 @@ class Decomposition:
             msg = f'subproblem must be "eigen" or "coordinate-descent", got {self.subproblem!r}'
             raise InvalidProblemError(msg)
 
-    def propose(
-        self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator
-    ) -> Candidate:
+    def propose(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
         """Improve block by block until patience runs out."""
         diagonal = to_vector(operator.diagonal())
         if sparsity == 1:
@@ -110,9 +108,7 @@ class Decomposition:
         ]
         return np.sort(np.concatenate([chosen, *draws]))
 
-    def _search_block(
-        self, operator: Operator, dense: Vector, image: Vector, block: Indices, sparsity: int
-    ) -> Vector:
+    def _search_block(self, operator: Operator, dense: Vector, image: Vector, block: Indices, sparsity: int) -> Vector:
         """Solve the block for every way to spend the free sparsity and return the best vector."""
         rest = dense.copy()
         rest[block] = 0.0

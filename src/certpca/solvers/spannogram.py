@@ -57,9 +57,7 @@ class Spannogram:
             msg = f"rank, max_cells and samples must be positive, got {self.rank}, {self.max_cells}, {self.samples}"
             raise InvalidProblemError(msg)
 
-    def propose(
-        self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator
-    ) -> Candidate:
+    def propose(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
         """Approximate, search, and report how good the approximation is."""
         pairs = leading_eigenpairs(operator, self.rank + 1, rng=rng)
         values = np.maximum(pairs.values, 0.0)
@@ -180,9 +178,7 @@ class _Directions:
         extra = most[open_] ** 2
         if left < extra.size:
             extra = np.partition(extra, extra.size - left)[extra.size - left :] if left else extra[:0]
-        state = _Undecided(
-            parent.indices[open_], np.concatenate([parent.chosen, parent.indices[certain]]), form
-        )
+        state = _Undecided(parent.indices[open_], np.concatenate([parent.chosen, parent.indices[certain]]), form)
         nearest = parent.indices[open_][top_k(reach[open_], left)]
         support = np.concatenate([state.chosen, nearest])
         reached = float(np.linalg.eigvalsh(self._rows[support].T @ self._rows[support])[-1])

@@ -64,9 +64,7 @@ class SvdThreshold:
             msg = f"method must be one of {', '.join(METHODS)}, got {self.method!r}"
             raise InvalidProblemError(msg)
 
-    def propose(
-        self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator
-    ) -> Candidate:
+    def propose(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
         """Compute the leading eigenvectors and threshold their rows."""
         count = self.components if self.epsilon is None else math.ceil(1 / self.epsilon)
         pairs = leading_eigenpairs(operator, count, method=self.method, accuracy=self.accuracy, rng=rng)

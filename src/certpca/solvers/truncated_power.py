@@ -42,9 +42,7 @@ class TruncatedPower:
             msg = f"schedule must be positive multiples that end with 1, got {self.schedule}"
             raise InvalidProblemError(msg)
 
-    def propose(
-        self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator
-    ) -> Candidate:
+    def propose(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
         """Run every phase of the schedule from the feature of largest variance."""
         del rng
         support: Indices = top_k(to_vector(operator.diagonal()), 1)

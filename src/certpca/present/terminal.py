@@ -1,0 +1,120 @@
+"""Tables and progress on a terminal."""
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
+
+from certpca.budget import Listener, Step
+from certpca.result import Solution
+from certpca.solvers import available_solvers
+
+MOST_LOADINGS = 20
+
+
+def console_for(stream: TextIO):  # type: ignore[no-untyped-def]
+    """Return a rich console; a stream that is not a terminal gets plain text of fixed width."""
+    from rich.console import Console
+
+    return Console(file=stream, highlight=False, width=None if stream.isatty() else 110)
+
+
+@contextmanager
+def live_progress(stream: TextIO = sys.stderr) -> Iterator[Listener | None]:
+    """Show objective, bound, gap and time while a run lasts; silent where nobody watches."""
+    if not stream.isatty():
+        yield None
+        return
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(Text("starting"), console=console_for(stream), transient=True, refresh_per_second=8) as live:
+
+        def show(step: Step) -> None:
+            live.update(Text(progress_line(step)))
+
+        yield show
+
+
+def progress_line(step: Step) -> str:
+    """Describe a step in one line."""
+    line = f"{step.seconds:8.1f} s   objective {step.objective:.6g}"
+    if math.isfinite(step.upper_bound):
+        gap = 1 - step.objective / step.upper_bound if step.upper_bound > 0 else 0.0
+        line += f"   upper bound {step.upper_bound:.6g}   gap {gap:.2%}"
+    return line + "   (Ctrl-C keeps the best so far)"
+
+
+def print_solution(solution: Solution, stream: TextIO) -> None:
+    """Print a solution as a short report with its largest loadings."""
+    from rich.table import Table
+
+    console = console_for(stream)
+    console.print(f"[bold]{solution.support.size} of {solution.size} features[/bold], {solution.matrix}")
+    facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    facts.add_row("objective", f"{solution.objective:.6g}")
+    facts.add_row("explained variance", f"{solution.explained_variance_ratio:.2%} of the total")
+    facts.add_row("f", f"{solution.relative_objective:.4f} of what a dense component captures")
+    if math.isfinite(solution.upper_bound):
+        facts.add_row("upper bound", f"{solution.upper_bound:.6g} (gap {solution.gap:.2%})")
+    facts.add_row("solver", f"{solution.solver}, {solution.seconds:.2f} s")
+    facts.add_row("status", solution.status.value)
+    for name, value in solution.details.items():
+        facts.add_row(name.replace("_", " "), f"{value:.6g}")
+    console.print(facts)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("feature")
+    table.add_column("loading", justify="right")
+    order = sorted(range(solution.support.size), key=lambda i: -abs(solution.loadings[i]))
+    for position in order[:MOST_LOADINGS]:
+        name = solution.names[position] if solution.names else str(solution.support[position])
+        table.add_row(name, f"{solution.loadings[position]:+.4f}")
+    console.print(table)
+    if len(order) > MOST_LOADINGS:
+        console.print(f"... and {len(order) - MOST_LOADINGS} smaller loadings (--json lists all)")
+
+
+def print_comparison(solutions: Sequence[Solution], stream: TextIO) -> None:
+    """Print several solutions of one problem side by side."""
+    from rich.table import Table
+
+    first = solutions[0]
+    console = console_for(stream)
+    console.print(f"[bold]{first.matrix}[/bold], {first.size} features, sparsity {first.sparsity}")
+    table = Table(header_style="bold")
+    table.add_column("solver")
+    table.add_column("in the paper")
+    for column in ("objective", "own loadings", "explained", "time"):
+        table.add_column(column, justify="right")
+    table.add_column("support", overflow="fold")
+    solvers = available_solvers()
+    shown: set[tuple[str, ...]] = set()
+    for solution in solutions:
+        members = solution.names or tuple(str(index) for index in solution.support)
+        repeated = members in shown
+        shown.add(members)
+        table.add_row(
+            solution.solver,
+            getattr(solvers[solution.solver], "paper_name", ""),
+            f"{solution.objective:.4f}",
+            f"{solution.details['own_objective']:.4f}",
+            f"{solution.explained_variance_ratio:.2%}",
+            f"{solution.seconds * 1000:.1f} ms",
+            "as above" if repeated else " ".join(members),
+        )
+    console.print(table)
+    console.print('"objective": loadings refitted on the support; "own loadings": as the algorithm returns them')
+
+
+def print_solvers(stream: TextIO) -> None:
+    """Print every solver with the first line of its documentation."""
+    from rich.table import Table
+
+    table = Table(header_style="bold", box=None, padding=(0, 2, 0, 0))
+    for column in ("solver", "in the paper", "what it does"):
+        table.add_column(column)
+    for name, solver in available_solvers().items():
+        summary = (solver.__doc__ or "").strip().splitlines()[0]
+        table.add_row(name, getattr(solver, "paper_name", ""), summary)
+    console_for(stream).print(table)
