@@ -58,10 +58,13 @@ def solve(
     ('topdiam', 'length')
     """
     method = solver_named(solver) if isinstance(solver, str) else solver
+    if not hasattr(method, "propose"):
+        msg = f"solver must be a name (see available_solvers) or a solver object, got {solver!r}"
+        raise InvalidProblemError(msg)
     progress = Progress(budget, listener)
     operator = as_operator(data, **options)
     count = checked_sparsity(sparsity, operator.size)
-    generator = np.random.default_rng(rng)
+    generator = _generator(rng)
     seen = operator if method.runs_on_device else on_host(operator)
     with progress.until_interrupted():
         candidate = method.propose(seen, count, progress, generator)
@@ -101,6 +104,14 @@ def checked_sparsity(sparsity: Any, size: int) -> int:
         msg = f"sparsity must be a whole number in 1..{size} (the number of features), got {sparsity!r}"
         raise InvalidProblemError(msg)
     return int(sparsity)
+
+
+def _generator(rng: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        msg = f"rng (--seed) must be a whole number from 0 or a NumPy Generator, got {rng!r}"
+        raise InvalidProblemError(msg) from error
 
 
 def _evaluate(operator: Operator, candidate: Candidate, *, refit: bool) -> tuple[Indices, Vector, float, bool]:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,13 +26,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     options = _parser().parse_args(arguments)
     try:
-        return int(options.run(options))
+        status = int(options.run(options))
+        sys.stdout.flush()  # a broken pipe shows here, not when Python exits
+        return status
     except CertpcaError as error:
         print(f"certpca: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
     except BrokenPipeError:  # the reader of a pipe went away: nothing is left to say
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:  # such as a full disk behind standard output
+        print(f"certpca: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
     except KeyboardInterrupt:
         print("certpca: interrupted before there was an answer", file=sys.stderr)
         return 130
@@ -95,6 +101,9 @@ def _solve(options: argparse.Namespace) -> int:
             if getattr(options, flag):
                 msg = f"--covariance uses the matrix as it is; --{flag} cannot be applied to it"
                 raise _usage_error(msg)
+        if options.missing != "error":
+            msg = "--covariance uses the matrix as it is; --missing cannot be applied to it"
+            raise _usage_error(msg)
     else:
         preparation |= {
             "center": not options.uncentred,
@@ -112,13 +121,13 @@ def _solve(options: argparse.Namespace) -> int:
             listener=listener,
             **preparation,
         )
-    if options.output:
-        save_solution(solution, options.output)
     if options.json:
         json.dump(solution_to_dict(solution), sys.stdout)
         sys.stdout.write("\n")
     else:
         print_solution(solution, sys.stdout)
+    if options.output:  # last: an answer that cannot be written has at least been shown
+        save_solution(solution, options.output)
     return 0
 
 

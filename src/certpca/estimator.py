@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from certpca.api import solve
 from certpca.arrays import Vector
 from certpca.budget import Budget
-from certpca.errors import InvalidProblemError
+from certpca.errors import InvalidDataError, InvalidProblemError
 from certpca.operators import from_data
+from certpca.operators.moments import genotype_code
 from certpca.result import Status
 from certpca.solvers import Solver
 
@@ -107,13 +108,19 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Project samples on the component: one score for each, independent of the number of rows."""
         check_is_fitted(self)
         data = self._checked(X, reset=False)
-        weights = (self.components_ / self.scale_).T
-        if hasattr(data, "toarray") or not np.isnan(data[:, self.support_]).any():
-            # Only columns of the support matter, so holes elsewhere are never looked at.
-            part, used = data[:, self.support_], weights[self.support_]
-            return np.asarray(part @ used - self.mean_[self.support_] @ used)
-        filled = np.where(np.isnan(data), self.mean_, data)
-        return np.asarray((filled - self.mean_) @ weights)
+        # Only columns of the support matter, so holes elsewhere are never looked at.
+        part, mean = data[:, self.support_], self.mean_[self.support_]
+        weights = (self.components_ / self.scale_).T[self.support_]
+        sparse = hasattr(data, "toarray")
+        if sparse and not np.isnan(part.data).any():
+            return np.asarray(part @ weights - mean @ weights)
+        part = part.toarray() if sparse else part
+        code = None if sparse else genotype_code(data)
+        holes = np.isnan(part) if code is None else part == code
+        if self.missing == "error" and holes.any():
+            msg = f"X has missing values (coded {code}); use missing='mean' to put the column mean there"
+            raise InvalidDataError(msg)
+        return np.asarray((np.where(holes, mean, part) - mean) @ weights)
 
     def inverse_transform(self, X: Any) -> Vector:  # noqa: N803
         """Return the samples that scores stand for, in the units of the data."""
@@ -131,7 +138,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             data,
             reset=reset,
             accept_sparse=("csc", "csr"),
-            dtype=[np.float64, np.float32, np.int8],
+            dtype=[np.float64, np.float32, np.int8, np.int16, np.int32, np.int64],  # -9 means missing in integers
             ensure_all_finite=allow_missing,
         )
 

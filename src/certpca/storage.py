@@ -44,19 +44,24 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
 def solution_from_dict(fields: dict[str, Any]) -> Solution:
     """Make a solution from what `solution_to_dict` gave."""
     names = fields["names"]
+    support = np.array(fields["support"], dtype=np.intp)
+    loadings = np.array(fields["loadings"], dtype=np.float64)
+    if support.ndim != 1 or support.shape != loadings.shape:
+        msg = f"support and loadings must be lists of one length, got shapes {support.shape} and {loadings.shape}"
+        raise ValueError(msg)
     return Solution(
-        support=np.array(fields["support"], dtype=np.intp),
+        support=support,
         names=None if names is None else tuple(names),
-        loadings=np.array(fields["loadings"], dtype=np.float64),
-        objective=fields["objective"],
-        explained_variance_ratio=fields["explained_variance_ratio"],
-        relative_objective=fields["relative_objective"],
-        size=fields["size"],
-        sparsity=fields["sparsity"],
+        loadings=loadings,
+        objective=float(fields["objective"]),
+        explained_variance_ratio=float(fields["explained_variance_ratio"]),
+        relative_objective=float(fields["relative_objective"]),
+        size=int(fields["size"]),
+        sparsity=int(fields["sparsity"]),
         matrix=fields["matrix"],
         solver=fields["solver"],
         status=Status[fields["status"]],
-        seconds=fields["seconds"],
+        seconds=float(fields["seconds"]),
         refitted=fields["refitted"],
         history=tuple(Step(step[0], step[1], _number(step[2])) for step in fields["history"]),
         details=dict(fields["details"]),

@@ -2,7 +2,8 @@
 
 import csv
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -56,7 +57,7 @@ def load_table(path: str | Path, *, array: str | None = None) -> Table:
         raise
     except ImportError:
         raise
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, EOFError, csv.Error, zipfile.BadZipFile, zlib.error) as error:
         msg = f"{str(file)!r} cannot be read as {file.suffix or 'a table'}: {error}"
         raise DataFileError(msg) from error
 
@@ -66,7 +67,7 @@ def _reader(file: Path) -> Callable[[Path, str | None], Table]:
         ".csv": lambda path, _: _read_text(path, ","),
         ".tsv": lambda path, _: _read_text(path, "\t"),
         ".txt": lambda path, _: _read_text(path, None),
-        ".npy": lambda path, _: Table(np.load(path, mmap_mode="r", allow_pickle=False)),
+        ".npy": lambda path, _: Table(np.lib.format.open_memmap(path, mode="r")),
         ".npz": _read_npz,
         ".parquet": lambda path, _: _read_parquet(path),
         ".mtx": lambda path, _: _read_matrix_market(path),
@@ -80,6 +81,9 @@ def _reader(file: Path) -> Callable[[Path, str | None], Table]:
 
 
 def _read_npz(file: Path, array: str | None) -> Table:
+    if not zipfile.is_zipfile(file):
+        msg = f"{str(file)!r} is not an npz archive, or only a part of one"
+        raise DataFileError(msg)
     with np.load(file, allow_pickle=False) as archive:
         held = list(archive.files)
         if array is None and {"format", "shape", "data"} <= set(held):
@@ -89,8 +93,8 @@ def _read_npz(file: Path, array: str | None) -> Table:
         if array is not None and array not in held:
             msg = f"{str(file)!r} has no array {array!r}; it has {', '.join(held)}"
             raise DataFileError(msg)
-        tables = [name for name in held if archive[name].ndim == 2 and archive[name].dtype.kind in "biuf"]
         if array is None:
+            tables = [name for name in held if _is_table(archive, name)]
             known = [name for name in ARRAY_NAMES if name in tables]
             if len(tables) != 1 and not known:
                 msg = f"{str(file)!r} has the arrays {', '.join(held)}; say which one with array= (--array)"
@@ -98,9 +102,23 @@ def _read_npz(file: Path, array: str | None) -> Table:
             array = known[0] if known else tables[0]
         data = archive[array]
         for name in NAME_ARRAYS:
-            if name in held and archive[name].dtype.kind == "U" and archive[name].shape == data.shape[1:]:
-                return Table(data, tuple(str(label) for label in archive[name]))
+            labels = _readable(archive, name) if name in held else None
+            if labels is not None and labels.dtype.kind == "U" and labels.shape == data.shape[1:]:
+                return Table(data, tuple(str(label) for label in labels))
         return Table(data)
+
+
+def _readable(archive: Any, name: str) -> Any:
+    """Return an array of an archive, or None where it holds Python objects, which are never unpickled."""
+    try:
+        return archive[name]
+    except ValueError:
+        return None
+
+
+def _is_table(archive: Any, name: str) -> bool:
+    array = _readable(archive, name)
+    return array is not None and array.ndim == 2 and array.dtype.kind in "biuf"
 
 
 def _read_parquet(file: Path) -> Table:
@@ -126,22 +144,29 @@ def _read_matrix_market(file: Path) -> Table:
 
 def _read_text(file: Path, delimiter: str | None) -> Table:
     """Look at the first lines, then let NumPy's C reader work; go slowly where it cannot."""
-    with file.open(newline="", encoding="utf-8-sig") as stream:
-        lines = list(islice(stream, 2))
     if delimiter is None:
-        delimiter = "\t" if "\t" in lines[0] else ("," if "," in lines[0] else " ")
-    first, *second = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+        with file.open(encoding="utf-8-sig") as stream:
+            line = next((line for line in stream if line.strip()), "")
+        delimiter = "\t" if "\t" in line else ("," if "," in line else " ")
+    beginning = list(islice(_records(file, delimiter), 2))
+    if not beginning:
+        msg = f"{str(file)!r} has no rows of numbers"
+        raise DataFileError(msg)
+    first, second = beginning[0][1], beginning[-1][1]
     header = not all(_is_number(cell) for cell in first[1:] or first)
-    labelled = bool(second) and len(second[0]) > 1 and not _is_number(second[0][0])
+    if header and len(beginning) == 1:
+        msg = f"{str(file)!r} has a header but no rows of numbers"
+        raise DataFileError(msg)
+    labelled = len(second) > 1 and not _is_number(second[0])
     labelled = labelled or (not header and len(first) > 1 and not _is_number(first[0]))
-    width = len(second[0]) if second else len(first)
     try:
         data = np.loadtxt(
             file,
             delimiter=None if delimiter == " " else delimiter,
-            skiprows=1 if header else 0,
-            usecols=range(1, width) if labelled else None,
+            skiprows=beginning[0][0] if header else 0,
+            usecols=range(1, len(second)) if labelled else None,
             ndmin=2,
+            comments=None,
             quotechar='"',
             encoding="utf-8-sig",
         )
@@ -159,6 +184,17 @@ def _read_text(file: Path, delimiter: str | None) -> Table:
     return Table(data, names)
 
 
+def _records(file: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Walk over the lines that are not blank: the number of each (its last, where it has several) and its cells."""
+    with file.open(newline="", encoding="utf-8-sig") as stream:
+        reader = csv.reader(stream, delimiter=delimiter, skipinitialspace=True)
+        for cells in reader:
+            if delimiter == " " and cells and not cells[-1]:  # spaces at the end of a line
+                cells.pop()
+            if len(cells) > 1 or (cells and cells[0].strip()):
+                yield reader.line_num, cells
+
+
 def _is_number(cell: str) -> bool:
     text = cell.strip().lower()
     if text in MISSING_TEXTS:
@@ -172,37 +208,28 @@ def _is_number(cell: str) -> bool:
 
 def _require_same_width(file: Path, delimiter: str, *, header: bool) -> None:
     width = 0
-    with file.open(newline="", encoding="utf-8-sig") as stream:
-        for number, cells in enumerate(csv.reader(stream, delimiter=delimiter, skipinitialspace=True), start=1):
-            if not cells or (header and number == 1):
-                continue
-            width = width or len(cells)
-            if len(cells) != width:
-                msg = f"{str(file)!r}, line {number}: {len(cells)} cells where the lines before have {width}"
-                raise DataFileError(msg)
+    for number, cells in islice(_records(file, delimiter), int(header), None):
+        width = width or len(cells)
+        if len(cells) != width:
+            msg = f"{str(file)!r}, line {number}: {len(cells)} cells where the lines before have {width}"
+            raise DataFileError(msg)
 
 
 def _read_carefully(file: Path, delimiter: str, *, header: bool, labelled: bool) -> Vector:
     """Read cell by cell, so that an error names the line and missing values are understood."""
     rows: list[list[float]] = []
-    with file.open(newline="", encoding="utf-8-sig") as stream:
-        for number, cells in enumerate(csv.reader(stream, delimiter=delimiter, skipinitialspace=True), start=1):
-            if not cells or (header and number == 1):
-                continue
-            values = cells[1:] if labelled else cells
-            if rows and len(values) != len(rows[0]):
-                msg = f"{str(file)!r}, line {number}: {len(values)} values where the lines before have {len(rows[0])}"
-                raise DataFileError(msg)
-            row = []
-            for position, cell in enumerate(values):
-                text = cell.strip().lower()
-                try:
-                    row.append(np.nan if text in MISSING_TEXTS else float(text))
-                except ValueError:
-                    msg = f"{str(file)!r}, line {number}, value {position + 1}: {cell!r} is not a number"
-                    raise DataFileError(msg) from None
-            rows.append(row)
-    if not rows:
-        msg = f"{str(file)!r} has no rows of numbers"
-        raise DataFileError(msg)
+    for number, cells in islice(_records(file, delimiter), int(header), None):
+        values = cells[1:] if labelled else cells
+        if rows and len(values) != len(rows[0]):
+            msg = f"{str(file)!r}, line {number}: {len(values)} values where the lines before have {len(rows[0])}"
+            raise DataFileError(msg)
+        row = []
+        for position, cell in enumerate(values):
+            text = cell.strip().lower()
+            try:
+                row.append(np.nan if text in MISSING_TEXTS else float(text))
+            except ValueError:
+                msg = f"{str(file)!r}, line {number}, value {position + 1}: {cell!r} is not a number"
+                raise DataFileError(msg) from None
+        rows.append(row)
     return np.array(rows)

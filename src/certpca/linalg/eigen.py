@@ -120,10 +120,12 @@ def _block_krylov(operator: Operator, count: int, goal: float, rng: np.random.Ge
         ritz, ritz_image = basis @ lead, images @ lead
         defect = ritz_image - ritz * operator.adopt(values[None, :width])
         top = max(float(values[0]), np.finfo(float).tiny)
-        residual = float(to_vector(xp.linalg.vector_norm(defect[:, :count], axis=0)).max()) / top
+        residual = (
+            float(to_vector(xp.linalg.vector_norm(defect[:, : min(count, width, basis.shape[1])], axis=0)).max()) / top
+        )
         stalled = 0 if residual < 0.7 * best.residual else stalled + 1
         if residual < best.residual or best.residual == np.inf:
-            best = Eigenpairs(values[:count].copy(), to_vector(ritz[:, :count]), residual)
+            best = Eigenpairs(values[:count].copy(), to_vector(ritz[:, : min(count, basis.shape[1])]), residual)
         full = basis.shape[1] >= size
         if residual <= goal or full or (stalled >= 12 and residual < 1e3 * goal):
             break
@@ -140,7 +142,7 @@ def _orthonormal_against(
 ) -> Array:
     """Orthonormalise new directions against the basis, twice for stability."""
     room = operator.size - (0 if basis is None else basis.shape[1])
-    fresh = fresh[:, :room]
+    fresh = fresh[:, : min(room, fresh.shape[1])]
     lengths = to_vector(xp.linalg.vector_norm(fresh, axis=0))
     if not (lengths > 0).all() or not np.isfinite(lengths).all():
         fresh = operator.adopt(rng.standard_normal((operator.size, fresh.shape[1])))

@@ -129,6 +129,9 @@ def from_data(
     if center and rows < 2:
         msg = f"a covariance needs at least two rows, got {rows}; use center=False for the uncentred second moment"
         raise InvalidDataError(msg)
+    if ddof is not None and not isinstance(ddof, (int, np.integer)):
+        msg = f"ddof must be a whole number, got {ddof!r}"
+        raise InvalidProblemError(msg)
     divisor = rows - ((1 if center else 0) if ddof is None else ddof)
     if divisor <= 0:
         msg = f"ddof must be less than the number of rows ({rows}), got {ddof}"
@@ -184,6 +187,9 @@ def from_kernel(
     >>> certpca.from_kernel(np.arange(6.0).reshape(3, 2), "linear").trace()
     16.0
     """
+    if parameters and (kernel == "precomputed" or not isinstance(kernel, str)):
+        msg = f"only named kernels take parameters; {', '.join(sorted(parameters))} cannot be applied to this one"
+        raise InvalidProblemError(msg)
     if kernel == "precomputed":
         operator = from_matrix(samples, names=names)
         if not center:
@@ -231,6 +237,10 @@ def _refuse_bad_values(moments: Moments, names: tuple[str, ...] | None, missing:
     infinite = np.flatnonzero(moments.infinite)
     if infinite.size:
         msg = f"{label_of(int(infinite[0]), names)} holds infinite values; replace them or mark them missing (NaN)"
+        raise InvalidDataError(msg)
+    huge = np.flatnonzero(~np.isfinite(moments.squares))
+    if huge.size:
+        msg = f"{label_of(int(huge[0]), names)} holds values too large to square; divide the data by a constant"
         raise InvalidDataError(msg)
     holes = np.flatnonzero(moments.count < moments.rows)
     if holes.size and missing == "error":

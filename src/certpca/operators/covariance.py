@@ -180,7 +180,7 @@ class DenseCovariance(Covariance):
             return
         height = max(1, BLOCK_BYTES // (self.size * self.xp.finfo(dtype).bits // 8))
         for start in range(0, self.rows, height):
-            raw = self._data[start : start + height, :]
+            raw = self._data[start : min(start + height, self.rows), :]
             yield self._filled(self.xp.astype(raw, dtype), raw, self._columns.mean)
 
     def _through_rows(self, panel: Array, shift: Array) -> tuple[Array, Array]:

@@ -13,7 +13,9 @@ def values_and_names(data: Any) -> tuple[Any, Any]:
     names = None
     if hasattr(data, "columns") and hasattr(data, "to_numpy"):
         names, data = _frame_parts(data)
-    if not is_sparse(data) and not is_array(data):
+    if isinstance(data, np.ma.MaskedArray):
+        data = data.astype(np.float64).filled(np.nan)
+    if not is_sparse(data) and (is_host(data) or not is_array(data)):  # np.matrix and the like become plain arrays
         try:
             data = np.asarray(data)
         except ValueError as error:
@@ -27,7 +29,7 @@ def values_and_names(data: Any) -> tuple[Any, Any]:
     if kind not in "biuf":
         msg = f"data must be numbers, got {data.dtype}; encode text and categories as numbers first"
         raise InvalidDataError(msg)
-    if kind == "f" and data.dtype.itemsize not in (4, 8):
+    if kind == "f" and known and data.dtype.itemsize not in (4, 8):
         data = data.astype(np.float32 if data.dtype.itemsize < 4 else np.float64)
     if kind == "b":
         data = data.astype(np.int8) if known else namespace(data).astype(data, namespace(data).int8)
@@ -37,16 +39,16 @@ def values_and_names(data: Any) -> tuple[Any, Any]:
 def _frame_parts(frame: Any) -> tuple[tuple[str, ...], Any]:
     """Take a pandas or polars DataFrame apart without importing either library."""
     names = tuple(str(name) for name in frame.columns)
-    for name in frame.columns:
-        column = frame[name]
-        kind = getattr(column.dtype, "kind", None)  # pandas
-        numeric = kind in "biuf" if kind is not None else column.dtype.is_numeric()
+    for name, dtype in zip(names, frame.dtypes, strict=True):  # by position: names may repeat
+        kind = getattr(dtype, "kind", None)  # pandas
+        numeric = kind in "biuf" if kind is not None else dtype.is_numeric() or str(dtype) == "Boolean"
         if not numeric:
-            msg = f"column {str(name)!r} holds {column.dtype}, not numbers; drop it or encode it as numbers"
+            msg = f"column {name!r} holds {dtype}, not numbers; drop it or encode it as numbers"
             raise InvalidDataError(msg)
     values = frame.to_numpy()
-    if values.dtype == object:  # pandas' nullable types
-        values = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    if values.dtype == object:  # pandas' nullable types, polars' decimals and booleans beside numbers
+        pandas = hasattr(frame, "iloc")
+        values = frame.to_numpy(dtype=np.float64, na_value=np.nan) if pandas else values.astype(np.float64)
     return names, values
 
 

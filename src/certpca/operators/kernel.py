@@ -16,7 +16,7 @@ from certpca.operators.explicit import LARGEST_FACTORED_SIZE, factor_of_matrix
 KernelFunction = Callable[[Any, Any], Any]
 
 # Kernels that are positive semidefinite for every choice of their (valid) parameters.
-NAMED_KERNELS = ("linear", "rbf", "polynomial")
+NAMED_KERNELS = {"linear": (), "rbf": ("gamma",), "polynomial": ("gamma", "degree", "coef0")}
 
 BLOCK_BYTES = 64 << 20
 
@@ -28,6 +28,16 @@ def named_kernel(name: str, parameters: Mapping[str, float]) -> KernelFunction:
         raise InvalidProblemError(msg)
     from sklearn.metrics.pairwise import pairwise_kernels
 
+    unknown = sorted(set(parameters) - set(NAMED_KERNELS[name]))
+    if unknown:
+        msg = f"the {name} kernel takes {', '.join(NAMED_KERNELS[name]) or 'no parameters'}, got {', '.join(unknown)}"
+        raise InvalidProblemError(msg)
+    if parameters.get("gamma", 1.0) <= 0:
+        msg = f"gamma must be positive, got {parameters['gamma']}"
+        raise InvalidProblemError(msg)
+    if parameters.get("degree", 1) < 1 or parameters.get("degree", 1) % 1 != 0:
+        msg = f"degree must be a positive whole number, got {parameters['degree']}"
+        raise InvalidProblemError(msg)
     if name == "polynomial" and parameters.get("coef0", 1.0) < 0:
         msg = f"the polynomial kernel is positive semidefinite only for coef0 >= 0, got {parameters['coef0']}"
         raise InvalidProblemError(msg)
@@ -67,7 +77,14 @@ class KernelOperator(Operator):
         self._diagonal = raw_diagonal - 2 * self._row_means + self._mean
 
     def _evaluate(self, rows: Any, columns: Any) -> Vector:
-        block = np.asarray(self._kernel(self._samples[rows], self._samples[columns]), dtype=np.float64)
+        left, right = self._samples[rows], self._samples[columns]
+        block = np.asarray(self._kernel(left, right), dtype=np.float64)
+        if block.shape != (left.shape[0], right.shape[0]):
+            msg = (
+                f"the kernel must return a matrix of shape {(left.shape[0], right.shape[0])} for blocks of that "
+                f"many rows, got shape {block.shape}"
+            )
+            raise InvalidDataError(msg)
         if not np.isfinite(block).all():
             msg = "the kernel returned values that are not finite; check its parameters and the scale of the data"
             raise InvalidDataError(msg)

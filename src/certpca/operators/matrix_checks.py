@@ -56,7 +56,9 @@ def checked_sparse_matrix(matrix: Any) -> Any:
     from scipy.sparse import csc_array
 
     matrix = csc_array(matrix)
-    matrix.sum_duplicates()
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()  # the caller's own object is never changed
+        matrix.sum_duplicates()
     if matrix.dtype.kind != "f":
         matrix = matrix.astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(matrix.data))

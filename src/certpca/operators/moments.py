@@ -55,7 +55,8 @@ def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
     for block in _row_blocks(values):
         numbers, present = _present(xp, block, code)
         count += block.shape[0] if present is None else to_vector(xp.sum(xp.astype(present, xp.float64), axis=0))
-        total += to_vector(xp.sum(numbers, axis=0))
+        with np.errstate(invalid="ignore", over="ignore"):  # +inf and -inf in one column; huge values
+            total += to_vector(xp.sum(numbers, axis=0))
     mean, infinite = _means(total, count)
     squares = np.zeros(size)
     reference = mean if center else np.zeros(size)
@@ -64,7 +65,8 @@ def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
         deviation = numbers - xp.asarray(reference, dtype=numbers.dtype, device=device_of(numbers))[None, :]
         if present is not None:
             deviation = xp.where(present, deviation, xp.zeros_like(deviation))
-        squares += to_vector(_column_squares(xp, deviation))
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares += to_vector(_column_squares(xp, deviation))
     return Moments(rows, count, mean, _without_rounding(squares, reference, rows), infinite)
 
 
@@ -99,7 +101,7 @@ def sparse_moments(values: Any, *, center: bool) -> Moments:
     mean, infinite = _means(total, count)
     reference = mean if center else np.zeros(size)
     stored = np.bincount(column, minlength=size)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         deviation = np.where(holes, 0.0, data - reference[column])
         squares: Vector = np.bincount(column, weights=deviation**2, minlength=size).astype(np.float64)
         squares += (rows - stored) * reference**2
@@ -110,7 +112,7 @@ def _row_blocks(values: Array, itemsize: int = 8) -> Iterator[Array]:
     rows, size = values.shape
     height = max(1, BLOCK_BYTES // (itemsize * size))
     for start in range(0, rows, height):
-        yield values[start : start + height, :]
+        yield values[start : min(start + height, rows), :]
 
 
 def _present(xp: Any, block: Array, code: int | None) -> tuple[Array, Array | None]:
@@ -141,5 +143,6 @@ def _means(total: Vector, count: Vector) -> tuple[Vector, NDArray[np.bool_]]:
 
 def _without_rounding(squares: Vector, reference: Vector, rows: int) -> Vector:
     """Call a column constant when its deviations are what rounding of its mean leaves."""
-    noise = rows * (8 * np.finfo(np.float64).eps * reference) ** 2
-    return np.where(squares <= noise, 0.0, squares)
+    with np.errstate(over="ignore"):
+        noise = rows * (8 * np.finfo(np.float64).eps * reference) ** 2
+    return np.where((squares <= noise) & np.isfinite(squares), 0.0, squares)

@@ -49,6 +49,7 @@ def progress_line(step: Step) -> str:
 def print_solution(solution: Solution, stream: TextIO) -> None:
     """Print a solution as a short report with its largest loadings."""
     from rich.table import Table
+    from rich.text import Text
 
     console = console_for(stream)
     console.print(f"[bold]{solution.support.size} of {solution.size} features[/bold], {solution.matrix}")
@@ -69,7 +70,7 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
     order = sorted(range(solution.support.size), key=lambda i: -abs(solution.loadings[i]))
     for position in order[:MOST_LOADINGS]:
         name = solution.names[position] if solution.names else str(solution.support[position])
-        table.add_row(name, f"{solution.loadings[position]:+.4f}")
+        table.add_row(Text(name), f"{solution.loadings[position]:+.4f}")  # brackets in names are not markup
     console.print(table)
     if len(order) > MOST_LOADINGS:
         console.print(f"... and {len(order) - MOST_LOADINGS} smaller loadings (--json lists all)")

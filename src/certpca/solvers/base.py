@@ -1,6 +1,7 @@
 """What a solver is, and the registry that finds all of them."""
 
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -52,6 +53,11 @@ def solver_named(name: str, **settings: Any) -> Solver:
     if name not in solvers:
         msg = f"solver must be one of {', '.join(solvers)}, got {name!r}"
         raise InvalidProblemError(msg)
+    for field in fields(solvers[name]) if is_dataclass(solvers[name]) else ():
+        value = settings.get(field.name, 0)
+        if field.type is int and (not isinstance(value, (int, np.integer)) or isinstance(value, bool)):
+            msg = f"solver {name!r}: {field.name} must be a whole number, got {value!r}"
+            raise InvalidProblemError(msg)
     try:
         return solvers[name](**settings)
     except TypeError as error:

@@ -71,7 +71,7 @@ class Decomposition:
         dense = np.zeros(operator.size)
         dense[support] = loadings
         idle, status = 0, Status.CONVERGED
-        while idle < self.patience and sparsity < operator.size:
+        while idle < self.patience and sparsity < operator.size and objective > 0:
             if not progress.tick(objective):
                 status = Status.OUT_OF_BUDGET
                 break
@@ -113,7 +113,9 @@ class Decomposition:
         rest = dense.copy()
         rest[block] = 0.0
         free = min(sparsity - int(np.count_nonzero(rest)), block.size)
-        submatrix = operator.submatrix(block)
+        # In units of the objective, so that squares neither overflow nor vanish.
+        unit = float(dense @ image)
+        submatrix, image = operator.submatrix(block) / unit, image / unit
         length = float(np.linalg.norm(rest))
         ways = np.array(list(combinations(range(block.size), free)), dtype=np.intp)
         problems = submatrix[ways[:, :, None], ways[:, None, :]]

@@ -172,20 +172,50 @@ class _Directions:
             possible = most >= np.partition(least, -free)[-free]
         else:
             certain, possible = np.ones(rows.shape[0], dtype=bool), np.ones(rows.shape[0], dtype=bool)
-        open_ = possible & ~certain
+        undecided = possible & ~certain
         form = parent.form + rows[certain].T @ rows[certain]
+        state = _Undecided(parent.indices[undecided], np.concatenate([parent.chosen, parent.indices[certain]]), form)
+        rows, reach, most = rows[undecided], reach[undecided], most[undecided]
         left = free - int(np.count_nonzero(certain))
-        extra = most[open_] ** 2
-        if left < extra.size:
-            extra = np.partition(extra, extra.size - left)[extra.size - left :] if left else extra[:0]
-        state = _Undecided(parent.indices[open_], np.concatenate([parent.chosen, parent.indices[certain]]), form)
-        nearest = parent.indices[open_][top_k(reach[open_], left)]
-        support = np.concatenate([state.chosen, nearest])
-        reached = float(np.linalg.eigvalsh(self._rows[support].T @ self._rows[support])[-1])
-        if reached > self.best * (1 + 1e-12):
-            self.best, self.support = reached, np.sort(support)
-            self.descend_from(np.linalg.eigh(self._rows[support].T @ self._rows[support])[1][:, -1][None, :])
-        return _Cell(corners, _largest_on_cap(form, centre, radius) + float(extra.sum()), state)
+        taken = top_k(reach, left)
+        support = np.concatenate([state.chosen, state.indices[taken]])
+        whole = form + rows[taken].T @ rows[taken]
+        values, vectors = np.linalg.eigh(whole)
+        if values[-1] > self.best * (1 + 1e-12):
+            self.best, self.support = float(values[-1]), np.sort(support)
+            self.descend_from(vectors[:, -1][None, :])
+        bound = _largest_on_cap(form, centre, radius) + float((most[top_k(most, left)] ** 2).sum())
+        if 0 < left < rows.shape[0]:
+            exchange = _exchange_on_cap(rows, taken, centre, radius)
+            bound = min(bound, _largest_on_cap(whole, centre, radius) + exchange)
+        return _Cell(corners, bound, state)
+
+
+def _exchange_on_cap(rows: Vector, taken: Indices, centre: Vector, radius: float) -> float:
+    """Bound how much the largest (v·c)² on a cap can exceed those taken at its centre.
+
+    With t the weakest row taken, Σ_top (v_i·c)² − Σ_taken (v_i·c)² is at most the sum of
+    ((v_i·c)² − (v_t·c)²)₊ over rows not taken and ((v_t·c)² − (v_i·c)²)₊ over rows taken. Unlike a
+    bound of each row by itself this vanishes for equal rows.
+    """
+    inner = rows @ centre
+    weakest = taken[int(np.abs(inner[taken]).argmin())]
+    outside = np.ones(rows.shape[0], dtype=bool)
+    outside[taken] = False
+    sign = np.where(outside, 1.0, -1.0)
+    here = sign * (inner**2 - inner[weakest] ** 2)
+    image = inner[:, None] * rows - inner[weakest] * rows[weakest]
+    across = image - (image @ centre)[:, None] * centre
+    top = np.where(outside, (rows**2).sum(axis=1), float(rows[weakest] @ rows[weakest]))
+    turn, swing = _turns(radius)
+    ceiling = here + turn * np.linalg.norm(across, axis=1) + swing * np.maximum(top - here, 0.0)
+    equal = (np.abs(rows - rows[weakest]).max(axis=1) == 0) | (np.abs(rows + rows[weakest]).max(axis=1) == 0)
+    return float(np.maximum(ceiling, 0.0)[~equal].sum())
+
+
+def _turns(radius: float) -> tuple[float, float]:
+    turn = math.sin(2 * radius) if radius < math.pi / 4 else 1.0
+    return turn, math.sin(min(radius, math.pi / 2)) ** 2
 
 
 def _largest_on_cap(form: Vector, centre: Vector, radius: float) -> float:
@@ -197,8 +227,7 @@ def _largest_on_cap(form: Vector, centre: Vector, radius: float) -> float:
     image = form @ centre
     here = float(centre @ image)
     slope = float(np.linalg.norm(image - here * centre))
-    turn = math.sin(2 * radius) if radius < math.pi / 4 else 1.0
-    swing = math.sin(min(radius, math.pi / 2)) ** 2
+    turn, swing = _turns(radius)
     return min(top, here + turn * slope + swing * max(top - here, 0.0))
 
 

@@ -1,0 +1,77 @@
+"""Where and with what a number was measured, how much memory was used, and where results go."""
+
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+CHECKOUT = Path(__file__).parents[1]
+SHARED = CHECKOUT.parent / "shared" / "data"
+PACKAGES = ("certpca", "numpy", "scipy", "scikit-learn", "abess")
+
+
+def facts() -> dict[str, Any]:
+    """Return commit, versions and machine."""
+    return {
+        "commit": _git("rev-parse", "HEAD"),
+        "uncommitted": bool(_git("status", "--porcelain", "--", "src")),
+        "python": platform.python_version(),
+        "versions": {name: _version(name) for name in PACKAGES},
+        "platform": platform.platform(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "load": os.getloadavg(),
+    }
+
+
+def peak_bytes() -> int:
+    """Return the largest resident size of this process so far.
+
+    Linux's VmHWM is preferred: `ru_maxrss` of a child starts at what its parent had when it forked.
+    """
+    return _status("VmHWM") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
+
+
+def resident_bytes() -> int:
+    """Return the resident size of this process now."""
+    return _status("VmRSS") or peak_bytes()
+
+
+def write_results(name: str, content: dict[str, Any]) -> Path:
+    """Write results with the facts of the machine beside this file."""
+    path = Path(__file__).parent / "results" / f"{name}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"machine": facts(), **content}, indent=1) + "\n")
+    return path
+
+
+def _status(key: str) -> int:
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return 0
+    return next(int(line.split()[1]) * 1024 for line in status.read_text().splitlines() if line.startswith(key))
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    table = Path("/proc/cpuinfo")
+    lines = table.read_text().splitlines() if table.exists() else []
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())

@@ -1,0 +1,60 @@
+import array_api_strict
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import certpca
+from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
+
+
+@given(seed=st.integers(0, 10_000), size=st.integers(1, 40), count=st.integers(1, 6), rank=st.integers(1, 40))
+@settings(max_examples=100, deadline=None)
+def test_krylov_meets_its_stated_accuracy(seed, size, count, rank):
+    rng = np.random.default_rng(seed)
+    factor = rng.standard_normal((min(rank, size), size)) * rng.uniform(0.01, 1.0, size)
+    matrix = factor.T @ factor
+    pairs = leading_eigenpairs(certpca.from_matrix(matrix), count)
+    exact = np.linalg.eigvalsh(matrix)[::-1][: pairs.values.size]
+    top = exact[0]
+    assert pairs.values.size == min(count, size)
+    np.testing.assert_allclose(pairs.values, exact, atol=1e-7 * top)
+    residual = np.linalg.norm(matrix @ pairs.vectors - pairs.vectors * pairs.values, axis=0)
+    assert residual.max() <= 1e-7 * top
+    np.testing.assert_allclose(pairs.vectors.T @ pairs.vectors, np.eye(pairs.values.size), atol=1e-8)
+
+
+def test_krylov_runs_on_any_array_library(rng):
+    data = rng.standard_normal((30, 50))
+    strict = leading_eigenpairs(certpca.from_data(array_api_strict.asarray(data)), 3)
+    plain = leading_eigenpairs(certpca.from_data(data), 3)
+    np.testing.assert_allclose(strict.values, plain.values, rtol=1e-10)
+
+
+@pytest.mark.parametrize("method", ["krylov", "lanczos", "exact"])
+def test_repeated_eigenvalues(method):
+    matrix = np.diag([3.0, 3.0, 3.0, 1.0, 1.0, 0.0, 0.0])
+    pairs = leading_eigenpairs(certpca.from_matrix(matrix), 3, method=method)
+    np.testing.assert_allclose(pairs.values, 3.0)
+
+
+def test_exact_uses_the_factor_of_wide_data(rng, monkeypatch):
+    monkeypatch.setattr("certpca.linalg.eigen.EXACT_LIMIT", 64)
+    data = rng.standard_normal((20, 100))
+    pairs = leading_eigenpairs(certpca.from_data(data), 2, method="exact")
+    values, vectors = np.linalg.eigh(np.cov(data.T))
+    np.testing.assert_allclose(pairs.values, values[::-1][:2], rtol=1e-10)
+    assert abs(pairs.vectors[:, 0] @ vectors[:, -1]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("kind", ["int8", "float32", "sparse"])
+def test_large_supports_are_refitted_in_float64(kind, rng):
+    import scipy.sparse
+
+    data = rng.integers(0, 3, size=(100, 700)).astype(np.int8)
+    held = {"int8": data, "float32": data.astype(np.float32), "sparse": scipy.sparse.csr_array(data)}[kind]
+    support = np.arange(0, 700)[50:650]
+    value, vector = leading_on_support(certpca.from_data(held), support)
+    exact = np.linalg.eigvalsh(np.cov(data[:, support].T.astype(float)))[-1]
+    assert value == pytest.approx(exact, rel=1e-10)
+    assert np.linalg.norm(vector) == pytest.approx(1.0)

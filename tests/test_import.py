@@ -1,0 +1,40 @@
+"""What `import certpca` costs and what it offers."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import certpca
+
+LIST_NEW_MODULES = """
+import json, sys
+before = set(sys.modules)
+import certpca
+print(json.dumps(sorted({name.split(".")[0] for name in set(sys.modules) - before})))
+"""
+
+
+def test_import_loads_only_certpca_and_the_standard_library() -> None:
+    answer = subprocess.run([sys.executable, "-c", LIST_NEW_MODULES], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(answer.stdout))
+    assert loaded - set(sys.stdlib_module_names) == {"certpca"}
+
+
+@pytest.mark.parametrize("name", certpca.__all__)
+def test_public_name_resolves_and_is_listed(name: str) -> None:
+    assert getattr(certpca, name) is not None
+    assert name in dir(certpca)
+
+
+def test_type_checkers_see_the_same_names_as_users() -> None:
+    with open(certpca.__file__, encoding="utf-8") as source:  # noqa: PTH123
+        declared = {line.split(" as ")[-1].strip() for line in source if line.startswith("    from certpca")}
+    assert declared == set(certpca.__all__)
+
+
+def test_unknown_attribute_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'sparse_pca'"):
+        _ = certpca.sparse_pca  # type: ignore[attr-defined]
+    assert not hasattr(certpca, "__wrapped__")
