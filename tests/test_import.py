@@ -36,5 +36,5 @@ def test_type_checkers_see_the_same_names_as_users() -> None:
 
 def test_unknown_attribute_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'sparse_pca'"):
-        _ = certpca.sparse_pca  # type: ignore[attr-defined]
+        _ = certpca.sparse_pca
     assert not hasattr(certpca, "__wrapped__")

@@ -14,11 +14,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import certpca
 import numpy as np
+from benchmarks.machine import CHECKOUT, SHARED, peak_bytes, resident_bytes, write_results
 from numpy.typing import NDArray
 
-from benchmarks.machine import CHECKOUT, SHARED, peak_bytes, resident_bytes, write_results
+import certpca
 
 SPARSITIES = (624, 9377)
 BLOCK_BYTES = 32 << 20
@@ -73,7 +73,7 @@ def measure_time(data: Genotypes, rounds: int) -> list[dict[str, float]]:
 
 
 def check_accuracy(operator: certpca.Operator, sparsity: int) -> None:
-    """An inaccurate answer has no time."""
+    """Stop where the answer is not that of exact singular vectors: an inaccurate answer has no time."""
     fast = certpca.solve(operator, sparsity, "svd-threshold").relative_objective
     exact_solver = certpca.solver_named("svd-threshold", method="exact")
     exact = certpca.solve(operator, sparsity, exact_solver).relative_objective
@@ -114,7 +114,9 @@ def main() -> None:
         for row in rows:
             row["extra_bytes"] = measure_memory(path, int(row["sparsity"]))
             row["memory_ratio"] = (data.nbytes + row["extra_bytes"] - BLOCK_BYTES) / data.nbytes
-    print("| k | one pass s | solve s | + from_data s | solve, passes | + from_data, passes | MB beyond data | memory |")
+    print(
+        "| k | one pass s | solve s | + from_data s | solve, passes | + from_data, passes | MB beyond data | memory |"
+    )
     print("|--:|--:|--:|--:|--:|--:|--:|--:|")
     for row in rows:
         print(

@@ -19,3 +19,7 @@ class DataFileError(CertpcaError, OSError):
 
 class MissingDependencyError(CertpcaError, ImportError):
     """An optional library is needed; the message says how to install it."""
+
+
+class CertificateError(CertpcaError, ValueError):
+    """A certificate does not prove what it claims about these data."""

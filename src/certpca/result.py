@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from certpca.arrays import Indices, Vector
 from certpca.budget import Step
@@ -45,6 +46,80 @@ class Candidate:
     loadings: Vector | None = None
     largest_eigenvalue: float | None = None
     details: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """The numbers a matrix comes from and how, in words a checker can follow by itself.
+
+    Parameters
+    ----------
+    kind
+        ``"matrix"``: the values are the matrix. ``"data"``: they are samples x features.
+    values
+        NumPy array, an array of another library, or scipy.sparse.
+    center, scale
+        Whether column means are subtracted and columns then scaled to unit variance.
+    divisor
+        What products of columns are divided by.
+    missing, fill_missing
+        The integer that codes missing values (None: NaN), and whether they take the column mean.
+    """
+
+    kind: str
+    values: Any
+    center: bool = False
+    scale: bool = False
+    divisor: float = 1.0
+    missing: int | None = None
+    fill_missing: bool = False
+
+    def normalisation(self) -> tuple[object, ...]:
+        """Return everything but the values, in a fixed order."""
+        return (self.center, self.scale, float(self.divisor), self.missing, self.fill_missing)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Certificate:
+    """An upper bound with the evidence that proves it, for one matrix and one sparsity.
+
+    Parameters
+    ----------
+    kind
+        Which inequality the evidence feeds; the checker has one rule for each.
+    upper_bound
+        No unit vector with at most `sparsity` nonzero loadings captures more.
+    matrix
+        In words, the matrix the bound is for.
+    fingerprint
+        Hash of the data and their normalisation.
+    support, loadings
+        The best loadings known: they bound the optimum from below.
+    evidence, tree
+        Arrays by name, and for trees of regions how these are split.
+    objective, outside, inside
+        What the checker made of the rest when the certificate was made.
+    """
+
+    kind: str
+    size: int
+    sparsity: int
+    upper_bound: float
+    matrix: str
+    fingerprint: str
+    support: Indices
+    loadings: Vector
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    tree: Any = None
+    objective: float = 0.0
+    outside: int = 0
+    inside: int = 0
+    seconds: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """Largest possible loss of the stored loadings: 1 - objective / upper_bound."""
+        return 0.0 if self.upper_bound == 0 else max(0.0, 1.0 - self.objective / self.upper_bound)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -402,7 +402,7 @@ def test_unusual_floats_are_converted(data: np.ndarray, kind: Any) -> None:
         ("precomputed", {"gamma": 1.0}, ["only named kernels take parameters; gamma"]),
     ],
 )
-def test_bad_kernels(data: np.ndarray, kernel: Any, parameters: dict[str, float], fragments: list[str]) -> None:
+def test_bad_kernels(data: np.ndarray, kernel: Any, parameters: dict[str, Any], fragments: list[str]) -> None:
     with refused(*fragments, error=InvalidProblemError):
         certpca.from_kernel(data, kernel, **parameters)
 

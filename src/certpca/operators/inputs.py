@@ -14,7 +14,7 @@ def values_and_names(data: Any) -> tuple[Any, Any]:
     if hasattr(data, "columns") and hasattr(data, "to_numpy"):
         names, data = _frame_parts(data)
     if isinstance(data, np.ma.MaskedArray):
-        data = data.astype(np.float64).filled(np.nan)
+        data = np.ma.filled(data.astype(np.float64), np.nan)
     if not is_sparse(data) and (is_host(data) or not is_array(data)):  # np.matrix and the like become plain arrays
         try:
             data = np.asarray(data)

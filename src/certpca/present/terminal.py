@@ -21,9 +21,10 @@ def console_for(stream: TextIO):  # type: ignore[no-untyped-def]
 
 
 @contextmanager
-def live_progress(stream: TextIO = sys.stderr) -> Iterator[Listener | None]:
-    """Show objective, bound, gap and time while a run lasts; silent where nobody watches."""
-    if not stream.isatty():
+def live_progress(stream: TextIO | None = None) -> Iterator[Listener | None]:
+    """Show objective, bound, gap and time while a run lasts (on stderr); silent where nobody watches."""
+    stream = sys.stderr if stream is None else stream
+    if stream is None or not stream.isatty():  # Python has no stderr where the shell closed it
         yield None
         return
     from rich.live import Live

@@ -53,7 +53,8 @@ def solver_named(name: str, **settings: Any) -> Solver:
     if name not in solvers:
         msg = f"solver must be one of {', '.join(solvers)}, got {name!r}"
         raise InvalidProblemError(msg)
-    for field in fields(solvers[name]) if is_dataclass(solvers[name]) else ():
+    made: Any = solvers[name]
+    for field in fields(made) if is_dataclass(made) else ():
         value = settings.get(field.name, 0)
         if field.type is int and (not isinstance(value, (int, np.integer)) or isinstance(value, bool)):
             msg = f"solver {name!r}: {field.name} must be a whole number, got {value!r}"

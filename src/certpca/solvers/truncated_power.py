@@ -56,13 +56,14 @@ class TruncatedPower:
                 if objective - before <= self.tolerance * objective and support.size <= width:
                     break
                 before = objective
+                comparable = width == sparsity and support.size <= sparsity  # not what a wider support captures
                 support = top_k(np.abs(image), width)
                 length = float(np.linalg.norm(image[support]))
                 if length == 0.0:
                     loadings = np.full(support.size, support.size**-0.5)
                     break
                 loadings = image[support] / length
-                if not progress.tick(objective if width == sparsity else 0.0):
+                if not progress.tick(objective if comparable else 0.0):
                     final = support[top_k(np.abs(loadings), sparsity)]
                     return Candidate(final, Status.OUT_OF_BUDGET)
         return Candidate(support, Status.CONVERGED, loadings)

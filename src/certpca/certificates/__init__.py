@@ -1,0 +1,1 @@
+"""Upper bounds with their evidence, and the checker that trusts none of it."""

@@ -1,0 +1,169 @@
+"""The data of a certificate, prepared by the checker itself."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from certpca.arrays import Vector, to_numpy
+from certpca.certificates.checker.numbers import gamma, largest_eigenvalue, require
+from certpca.result import Source
+
+BLOCK_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """F by blocks of columns in float64, and how far it can be from the exact one.
+
+    Everything is multiplied by a power of two, which rounds nothing, so that no square overflows or vanishes; `unit` turns
+    values of the form back. `error` bounds the Frobenius norm of what F misses; `excess` bounds how much the
+    matrix exceeds FᵀF where F is a square root of it. `trace` is at least ‖F‖². `form` returns the quadratic form of
+    sparse loadings and a bound on its error.
+    """
+
+    depth: int
+    size: int
+    block: Callable[[slice], Vector]
+    form: Callable[[Any, Vector], tuple[float, float]]
+    error: float
+    excess: float
+    trace: float
+    unit: float
+
+    def blocks(self) -> Iterator[tuple[slice, Vector]]:
+        """Walk over the columns."""
+        for columns in column_slices(self.depth, self.size):
+            yield columns, self.block(columns)
+
+    def lift(self, bound: float) -> float:
+        """Turn a bound for the F at hand into one for the exact matrix.
+
+        ‖F_S‖ changes by at most the norm of the error, so Z* ≤ (√bound + error)² + excess.
+        """
+        return ((math.sqrt(max(bound, 0.0)) + self.error) ** 2 + self.excess) * (1 + gamma(16))
+
+
+def column_slices(rows: int, size: int) -> Iterator[slice]:
+    width = max(1, BLOCK_BYTES // (8 * rows))
+    for start in range(0, size, width):
+        yield slice(start, min(start + width, size))
+
+
+def prepare(source: Source) -> Prepared:
+    """Standardise data, or take the square root of a matrix."""
+    rows, size = (int(side) for side in source.values.shape)
+    if source.kind == "matrix":
+        require(rows == size, "the matrix is not square")
+        matrix = dense_columns(source.values, slice(0, size))
+        require(bool(np.isfinite(matrix).all()), "the matrix has entries that are not finite")
+        unit = _power_of_two(float(np.abs(matrix).max()))
+        return _square_root(matrix / unit, 0.0, unit)
+    require(source.kind == "data", f"unknown kind of data {source.kind!r}")
+    data = _standardised(source)
+    if rows <= size:
+        return data
+    # More samples than features: the matrix is smaller than the data.
+    matrix = np.empty((size, size))
+    for columns, left in data.blocks():
+        for others, right in data.blocks():
+            matrix[columns, others] = left.T @ right
+    slack = gamma(rows + 4) * data.trace + 2 * data.error * math.sqrt(data.trace) + data.error**2
+    return _square_root(matrix, slack, data.unit)
+
+
+def _power_of_two(largest: float) -> float:
+    return 2.0 ** min(1000, max(-1000, math.frexp(largest)[1])) if largest > 0 else 1.0
+
+
+def dense_columns(values: Any, columns: slice) -> Vector:
+    part = values[:, columns]
+    part = part.toarray() if hasattr(part, "toarray") else to_numpy(part)
+    return np.asarray(part, dtype=np.float64)
+
+
+def _square_root(matrix: Vector, slack: float, unit: float) -> Prepared:
+    """Factor a symmetric matrix by its symmetric square root and measure what that leaves."""
+    size = matrix.shape[0]
+    matrix = (matrix + matrix.T) / 2
+    values, vectors = np.linalg.eigh(matrix)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    trace = float((root**2).sum()) * (1 + gamma(size * size + 4))
+    # The computed rest misses the exact one by at most the roundings of the product and the difference. Where the
+    # matrix has slightly negative eigenvalues it lies below FᵀF, so only what exceeds FᵀF counts.
+    doubt = gamma(size + 8) * (trace + float(np.abs(matrix).sum()))
+    excess = max(0.0, largest_eigenvalue(matrix - root.T @ root, doubt)) + slack
+
+    def form(support: Any, loadings: Vector) -> tuple[float, float]:
+        part = matrix[np.ix_(support, support)]
+        size_of = np.abs(loadings)
+        rounding = gamma(2 * support.size + 8) * float(size_of @ np.abs(part) @ size_of)
+        return float(loadings @ part @ loadings), rounding * (1 + gamma(8)) + slack * float(loadings @ loadings)
+
+    return Prepared(size, size, lambda columns: root[:, columns], form, 0.0, excess, trace, unit)
+
+
+def _standardised(source: Source) -> Prepared:
+    """Centre and scale the data column by column, with bounds on the roundings."""
+    rows, size = (int(side) for side in source.values.shape)
+    require(source.divisor > 0 and math.isfinite(source.divisor), "the divisor of the covariance is not positive")
+    largest = max(
+        float(np.nanmax(np.abs(dense_columns(source.values, part)), initial=0.0)) for part in column_slices(rows, size)
+    )
+    require(math.isfinite(largest), "the data have values that are not finite")
+    unit = 1.0 if source.scale else _power_of_two(largest)
+
+    def columns_and_errors(columns: slice) -> tuple[Vector, Vector]:
+        raw = dense_columns(source.values, columns)
+        hole = np.isnan(raw) if source.missing is None else raw == source.missing
+        raw = raw / _power_of_two(largest)
+        if hole.any():
+            require(source.fill_missing and source.center, "the data have missing values and no rule for them")
+            raw[hole] = 0.0
+        count = np.maximum(rows - hole.sum(axis=0), 1)
+        mean = raw.sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
+        centred = np.where(hole, 0.0, raw - mean)
+        lengths = np.linalg.norm(centred, axis=0)
+        # The mean is off by at most γ of the mean magnitude, in every row; each difference rounds once more.
+        level = np.abs(raw).sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
+        doubt = (gamma(rows + 8) * level * math.sqrt(rows) + gamma(4) * lengths) * (1 + gamma(rows + 8))
+        if source.scale:
+            require(bool((lengths > 4 * doubt).all()), "a column is constant, so it has no correlation")
+            # x/|x| moves by at most twice the relative error of x, and rounds.
+            return centred / lengths, 2 * doubt / (lengths - doubt) + gamma(rows + 16)
+        factor = 1.0 / math.sqrt(source.divisor)
+        return centred * factor, (doubt + gamma(8) * lengths) * factor * (1 + gamma(16))
+
+    error = trace = 0.0
+    for part in column_slices(rows, size):
+        block, doubt = columns_and_errors(part)
+        error += float((doubt**2).sum())
+        trace += float((block**2).sum())
+    error = math.sqrt(error) * (1 + gamma(size + 8))
+    trace = (math.sqrt(trace) * (1 + gamma(rows + size + 8)) + error) ** 2 * (1 + gamma(8))
+
+    def form(support: Any, loadings: Vector) -> tuple[float, float]:
+        scores = np.zeros(rows)
+        for part in column_slices(rows, size):
+            mine = (support >= part.start) & (support < part.stop)
+            if mine.any():
+                scores += columns_and_errors(part)[0][:, support[mine] - part.start] @ loadings[mine]
+        length = float(np.linalg.norm(loadings))
+        value = float(scores @ scores)
+        off = (error + gamma(support.size + 16) * math.sqrt(trace)) * length
+        return value, 2 * off * math.sqrt(value) + off**2 + gamma(rows + 16) * value
+
+    return Prepared(rows, size, lambda part: columns_and_errors(part)[0], form, error, 0.0, trace, unit**2)
+
+
+def fingerprint(source: Source) -> str:
+    """Hash the values in float64, by blocks of columns, with the shape and the normalisation."""
+    rows, size = (int(side) for side in source.values.shape)
+    digest = blake2b(digest_size=20)
+    digest.update(repr((source.kind, rows, size, *source.normalisation())).encode())
+    for columns in column_slices(rows, size):
+        digest.update(dense_columns(source.values, columns).tobytes(order="F"))  # column after column
+    return digest.hexdigest()

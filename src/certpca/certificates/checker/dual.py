@@ -1,0 +1,152 @@
+"""Dual points: from a density matrix P and a level ρ to Σ Y_i, with every rounding accounted for."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from certpca.arrays import Vector
+from certpca.certificates.checker.data import Prepared
+from certpca.certificates.checker.numbers import array_of, gamma, require
+
+NEWTON_STEPS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """ρ (`level`), Σ Y_i (`total`) in the coordinates of `basis`, and how far rounding can have moved it (`doubt`).
+
+    With a basis Q that is only nearly orthogonal, ξ = Qη with |η|² ≤ 1/σ_min(Q)², so bounds are divided by `turn`, a lower
+    bound of σ_min(Q)². `error` bounds the roundings of QᵀF in the Frobenius norm.
+    """
+
+    level: float
+    total: Vector
+    doubt: float
+    basis: Vector
+    weights: Vector
+    turn: float
+    error: float
+    prepared: Prepared
+
+    def lift(self, bound: float) -> float:
+        """Turn a bound for the rotated F at hand into one for the exact matrix."""
+        rotated = (math.sqrt(max(bound, 0.0)) + self.error) ** 2 / self.turn
+        return self.prepared.lift(rotated * (1 + gamma(16)))
+
+
+def point_of(prepared: Prepared, evidence: Mapping[str, Any], prefix: str) -> Point:
+    """Read P (packed lower triangle) and ρ, and add up the Y_i they suggest."""
+    depth = prepared.depth
+    packed = array_of(evidence, prefix + "density", 1)
+    require(packed.size == depth * (depth + 1) // 2, "its density matrix has the wrong size")
+    level = float(array_of(evidence, prefix + "level", 0)) / prepared.unit
+    require(level >= 0, "its level is negative")
+    density = np.zeros((depth, depth))
+    density[np.tril_indices(depth)] = packed
+    density = density + np.tril(density, -1).T
+    weights, basis = np.linalg.eigh(density)
+    weights = np.maximum(weights, 1e-14 * max(float(weights[-1]), float(np.finfo(float).tiny)))
+    weights /= weights.sum()
+    drift = np.linalg.norm(basis.T @ basis - np.eye(depth)) + gamma(depth + 4) * depth * 2
+    require(drift < 0.01, "its density matrix has no usable eigenvectors")
+    total, strays = np.zeros((depth, depth)), 0.0
+    for _, block in prepared.blocks():
+        z, stray = dual_vectors(basis.T @ block, weights, level)
+        total += z @ z.T
+        strays += stray
+    total = (total + total.T) / 2
+    trace = float(np.trace(total)) * (1 + gamma(depth))
+    # √λ_max moves by at most the length of all errors of the columns together; sums round as inner products do.
+    stray = math.sqrt(strays) * (1 + gamma(prepared.size + 8))
+    doubt = gamma(prepared.size + 16) * trace + 2 * stray * math.sqrt(trace) + stray**2
+    error = math.sqrt(depth) * gamma(depth + 4) * math.sqrt(prepared.trace) * 1.01
+    return Point(level, total, doubt, basis, weights, 1.0 - drift, error, prepared)
+
+
+def dual_vectors(columns: Vector, weights: Vector, level: float) -> tuple[Vector, float]:
+    """Return vectors z_i with Y_i = z_i z_iᵀ for the columns a_i, and the squared length of all their errors.
+
+    With B = aaᵀ − ρI and c suggested by the density, w = Bc = (a·c)a − ρc and q = (a·c)² − ρ|c|². The computed w is
+    off by at most γ(|a|² + ρ)|c|, and q by at most γ((a·c)² + ρ|c|² + 2|a||c||a·c|): q is lowered by that, which
+    only enlarges Y. Where the lowered q is not clearly positive, Y = aaᵀ is taken.
+    """
+    small = gamma(columns.shape[0] + 8)
+    squares = (columns**2).sum(axis=0)
+    if level == 0.0:
+        return columns, 0.0
+    theta = secular_roots(columns, weights, level)
+    with np.errstate(all="ignore"):  # what is not finite is replaced below
+        c = columns * (weights[:, None] / (theta + level * weights[:, None]))
+        c /= np.linalg.norm(c, axis=0)
+        inner, lengths = (columns * c).sum(axis=0), (c**2).sum(axis=0)
+        q = inner**2 - level * lengths
+        doubt = inner**2 + level * lengths + 2 * np.sqrt(squares * lengths) * np.abs(inner)
+        lowered = q - 4 * small * doubt
+        z = (inner * columns - level * c) / np.sqrt(lowered)
+        stray = 2 * small * (squares + level) * np.sqrt(lengths / lowered)
+    usable = np.isfinite(z).all(axis=0) & np.isfinite(stray) & (lowered > 0.5 * q) & (q > 0)
+    z[:, ~usable], stray[~usable] = columns[:, ~usable], 0.0
+    gone = squares * (1 + 2 * small) <= level
+    z[:, gone], stray[gone] = 0.0, 0.0
+    return z, float((stray**2).sum())
+
+
+def secular_roots(a: Vector, weights: Vector, level: float) -> Vector:
+    """Solve Σ_j p_j a_j² / (θ + ρp_j) = 1 for each column by Newton's method on the reciprocal of the left side.
+
+    The reciprocal is concave and increasing, so steps from above land at or left of the root and climb from there.
+    Nothing depends on how well this converges: θ only suggests a direction.
+    """
+    weighted = weights[:, None] * a**2
+    theta = weighted.sum(axis=0)
+    active = np.flatnonzero(theta > 0)
+    theta = np.maximum(theta, np.finfo(float).tiny)
+    shift = level * weights[:, None]
+    for _ in range(NEWTON_STEPS):
+        if active.size == 0:
+            break
+        now = theta[active]
+        inverse = 1.0 / (now + shift)
+        terms = weighted[:, active] * inverse
+        left, slope = terms.sum(axis=0), (terms * inverse).sum(axis=0)
+        new = now - (left - left**2) / slope
+        new = np.where(new > 0, new, 0.05 * now)
+        theta[active] = new
+        active = active[np.abs(new - now) > 1e-9 * new]
+    return theta
+
+
+def screen(prepared: Prepared, point: Point, k: int, objective: float) -> tuple[int, int]:
+    """Count features proved to be in no, and in every, optimal support.
+
+    Leaving i out removes Y_i: if kρ + λ_max(G − Y_i) is below the objective, every optimum contains i. Forcing i in
+    replaces Y_i by a_ia_iᵀ with one feature less to choose: if (k − 1)ρ + λ_max(G − Y_i + a_ia_iᵀ) is below,
+    none does. With D = tI − G at the level t that the objective leaves, both are tests of definiteness after updates of
+    rank one: D + yyᵀ ≻ 0, where D has one negative eigenvalue, iff 1 + yᵀD⁻¹y < 0; and E − aaᵀ ≻ 0 for
+    E = D + yyᵀ ≻ 0 iff aᵀE⁻¹a < 1. Levels keep 1e-6 away from eigenvalues, so these quotients are accurate to about
+    1e-7 of their terms; a margin of 1e-5 of the terms is demanded.
+    """
+    target = objective - 2 * (point.lift(objective) - objective)
+    if k == prepared.size or prepared.depth < 2 or not (target > 0 and point.lift(target) < objective):
+        return 0, 0
+    values, vectors = np.linalg.eigh(point.total)
+    noise = 1e-6 * max(abs(float(values[-1])), target)
+    without, forced = target - point.doubt - k * point.level, target - point.doubt - (k - 1) * point.level
+    # A lower level is a stronger demand, so it may be moved below the largest eigenvalue.
+    level_without = min(without, float(values[-1]) - noise)
+    outside = inside = 0
+    for _, block in prepared.blocks():
+        a = point.basis.T @ block
+        y = vectors.T @ dual_vectors(a, point.weights, point.level)[0]
+        a = vectors.T @ a
+        if values[-2] + noise < level_without:
+            terms = y**2 / (level_without - values)[:, None]
+            inside += int((1 + terms.sum(axis=0) < -1e-5 * (1 + np.abs(terms).sum(axis=0))).sum())
+        if forced > values[-1] + noise:
+            inverse = (1.0 / (forced - values))[:, None]
+            yy, aa, ya = (y**2 * inverse).sum(axis=0), (a**2 * inverse).sum(axis=0), (y * a * inverse).sum(axis=0)
+            outside += int((aa - ya**2 / (1 + yy) < 1 - 1e-5 * (1 + aa)).sum())
+    return outside, inside

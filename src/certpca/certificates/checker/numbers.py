@@ -1,0 +1,59 @@
+"""Roundings: how much to allow for them, and eigenvalues that are proved."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from certpca.arrays import Vector
+from certpca.errors import CertificateError
+
+UNIT = 2.0**-53
+
+
+def require(condition: bool, why: str) -> None:
+    """Refuse the certificate unless a condition holds."""
+    if not condition:
+        msg = f"the certificate is refused: {why}"
+        raise CertificateError(msg)
+
+
+def gamma(count: float) -> float:
+    """Bound the relative error of `count` roundings."""
+    return count * UNIT / (1 - count * UNIT)
+
+
+def array_of(evidence: Mapping[str, Any], name: str, axes: int) -> Vector:
+    require(name in evidence, f"its evidence lacks {name!r}")
+    values = np.asarray(evidence[name])
+    require(values.dtype.kind == "f" and values.ndim == axes, f"{name!r} in its evidence has the wrong form")
+    require(bool(np.isfinite(values).all()), f"{name!r} in its evidence is not finite")
+    return values.astype(np.float64)
+
+
+def largest_eigenvalue(matrix: Vector, doubt: float = 0.0) -> float:
+    """Bound λ_max of an exact symmetric matrix that differs from this one by at most `doubt` in norm.
+
+    If the Cholesky factorisation of τI − G runs to its end in floating point, then τI − G + Δ is positive
+    semidefinite with ‖Δ‖ ≤ γ_{d+1}/(1 − γ_{d+1}) tr(τI − G) (Higham, theorem 10.3; Rump, Verification of positive
+    definiteness, BIT 46, 2006), so λ_max(G) ≤ τ + ‖Δ‖. An eigenvalue routine only suggests τ.
+    """
+    size = matrix.shape[0]
+    require(bool(np.isfinite(matrix).all()), "its numbers overflow")
+    values = np.linalg.eigvalsh(matrix)
+    span = max(float(np.abs(values).max()), float(np.finfo(float).tiny))
+    margin = 4 * gamma(size + 8)
+    for _ in range(60):
+        level = float(values[-1]) + margin * span
+        shifted = -matrix
+        shifted[np.diag_indices(size)] += level
+        try:
+            np.linalg.cholesky(shifted)
+        except np.linalg.LinAlgError:
+            margin *= 2
+            continue
+        rounding = gamma(size + 8) * 2 * float(np.abs(np.diagonal(shifted)).sum()) + gamma(2) * (abs(level) + span)
+        return level + rounding + doubt
+    require(False, "the largest eigenvalue could not be bounded")
+    return math.inf

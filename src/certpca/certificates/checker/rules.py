@@ -1,0 +1,123 @@
+"""One rule for each kind of certificate: from evidence to a proved bound."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from certpca.arrays import Vector
+from certpca.certificates.checker.data import Prepared
+from certpca.certificates.checker.dual import point_of, screen
+from certpca.certificates.checker.numbers import array_of, gamma, largest_eigenvalue, require
+from certpca.result import Certificate
+
+Rule = Callable[[Prepared, Certificate, float], tuple[float, int, int]]
+
+
+def _trace_rule(prepared: Prepared, certificate: Certificate, objective: float) -> tuple[float, int, int]:
+    """λ_max of a principal submatrix is at most its trace: the k largest diagonal entries."""
+    del objective
+    diagonal = np.concatenate([(block**2).sum(axis=0) for _, block in prepared.blocks()])
+    top = np.sort(diagonal)[-certificate.sparsity :]
+    return prepared.lift(float(top.sum()) * (1 + gamma(prepared.depth + prepared.size + 8))), 0, 0
+
+
+def _eigenvalue_rule(prepared: Prepared, certificate: Certificate, objective: float) -> tuple[float, int, int]:
+    """No sparse vector captures more than the best dense one."""
+    del certificate, objective
+    gram = np.zeros((prepared.depth, prepared.depth))
+    for _, block in prepared.blocks():
+        gram += block @ block.T
+    bound = largest_eigenvalue((gram + gram.T) / 2, gamma(prepared.size + 8) * prepared.trace)
+    return prepared.lift(bound), 0, 0
+
+
+def _row_sum_rule(prepared: Prepared, certificate: Certificate, objective: float) -> tuple[float, int, int]:
+    """λ_max of a principal submatrix is at most its largest absolute row sum."""
+    del objective
+    k, worst = certificate.sparsity, 0.0
+    for columns, block in prepared.blocks():
+        rows = np.empty((columns.stop - columns.start, prepared.size))
+        for others, right in prepared.blocks():
+            rows[:, others] = np.abs(block.T @ right)
+        largest = np.partition(rows, prepared.size - k, axis=1)[:, prepared.size - k :]
+        worst = max(worst, float(largest.sum(axis=1).max()))
+    # Entries of a product of F are off by γ_depth |a_i||a_j| at most, k of them in a row sum.
+    doubt = gamma(prepared.depth + 4) * k * prepared.trace
+    return prepared.lift(worst * (1 + gamma(k + 4)) + doubt), 0, 0
+
+
+def _dual_rule(prepared: Prepared, certificate: Certificate, objective: float) -> tuple[float, int, int]:
+    """One dual point: P and ρ."""
+    evidence = certificate.evidence
+    point = point_of(prepared, evidence, "")
+    bound = certificate.sparsity * point.level + largest_eigenvalue(point.total, point.doubt)
+    outside, inside = screen(prepared, point, certificate.sparsity, objective)
+    return point.lift(bound), outside, inside
+
+
+def _tree_rule(prepared: Prepared, certificate: Certificate, objective: float) -> tuple[float, int, int]:
+    """Take the worst leaf of a tree of regions that cover all directions, each with a dual point of its own."""
+    del objective
+    evidence, tree = certificate.evidence, certificate.tree
+    rays = array_of(evidence, "rays", 2)
+    require(rays.shape[1] == prepared.depth, "its rays have the wrong length")
+    leaves: dict[int, list[tuple[int, int]]] = {}
+    _collect_leaves(tree, [], rays.shape[0], leaves)
+    worst = 0.0
+    for leaf, pairs in leaves.items():
+        point = point_of(prepared, evidence, f"leaf{leaf}_")
+        weights = array_of(evidence, f"leaf{leaf}_weights", 1)
+        require(weights.shape[0] == len(pairs), "a leaf has the wrong number of weights")
+        require(bool((weights >= 0).all()), "a leaf has a negative weight")
+        total, doubt = point.total, point.doubt
+        for weight, (first, second) in zip(weights, pairs, strict=True):
+            if weight == 0.0:
+                continue
+            r, s = _ray(rays, first) @ point.basis, _ray(rays, second) @ point.basis
+            total = total - (weight / 2) * (np.outer(r, s) + np.outer(s, r))
+            # Rotating r and s rounds them, and so do the products and sums.
+            lengths = weight * float(np.linalg.norm(_ray(rays, first)) * np.linalg.norm(_ray(rays, second)))
+            doubt += 4 * math.sqrt(prepared.depth) * gamma(prepared.depth + 16) * lengths
+        bound = certificate.sparsity * point.level + largest_eigenvalue((total + total.T) / 2, doubt)
+        worst = max(worst, point.lift(bound))
+    return worst, 0, 0
+
+
+def _collect_leaves(
+    node: Any, path: list[tuple[int, int]], rays: int, leaves: dict[int, list[tuple[int, int]]], depth: int = 0
+) -> None:
+    """Walk a tree of regions, refusing splits that do not cover their parent.
+
+    A node is {"leaf": number} or {"cuts": [r_0, …, r_m], "children": […]}; a cut ±j means ± the ray j − 1.
+    """
+    require(isinstance(node, Mapping) and depth <= 200, "its tree is malformed")
+    if "leaf" in node:
+        number = node["leaf"]
+        require(isinstance(number, int) and number not in leaves, "a leaf is malformed or used twice")
+        leaves[number] = path
+        return
+    cuts, children = node.get("cuts"), node.get("children")
+    require(isinstance(cuts, list) and isinstance(children, list), "its tree is malformed")
+    require(
+        all(isinstance(cut, int) and 1 <= abs(cut) <= rays for cut in cuts), "a split names a ray that is not there"
+    )
+    require(len(cuts) >= 2 and len(children) == len(cuts) - 1, "a split has the wrong number of children")
+    whole, refined = cuts[-1] == -cuts[0], (cuts[0], cuts[-1]) in path
+    require(whole or refined, "the leaves do not cover all directions")
+    for first, second, child in zip(cuts[:-1], cuts[1:], children, strict=True):
+        _collect_leaves(child, [*path, (first, second)], rays, leaves, depth + 1)
+
+
+def _ray(rays: Vector, cut: int) -> Vector:
+    return np.asarray(math.copysign(1.0, cut) * rays[abs(cut) - 1])
+
+
+RULES: dict[str, Rule] = {
+    "trace": _trace_rule,
+    "largest-eigenvalue": _eigenvalue_rule,
+    "row-sums": _row_sum_rule,
+    "l0-dual": _dual_rule,
+    "l0-tree": _tree_rule,
+}
