@@ -18,6 +18,9 @@ from certpca.budget import Step
 from certpca.errors import DataFileError
 from certpca.storage import solution_to_dict, write_text_whole
 
+# A certificate has files of its own.
+STORED = [field.name for field in fields(Solution) if field.name != "certificate"]
+
 
 @pytest.fixture
 def solution() -> Solution:
@@ -42,9 +45,9 @@ def test_every_field_comes_back_exactly(solution: Solution, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("status", Status)
-def test_every_status_and_bound_comes_back(solution: Solution, tmp_path: Path, status: Status) -> None:
+def test_every_status_and_step_comes_back(solution: Solution, tmp_path: Path, status: Status) -> None:
     history = (Step(0.1, 1.0), Step(0.2, 1 / 3, 2 / 3))
-    changed = replace(solution, status=status, upper_bound=4.1, names=None, history=history)
+    changed = replace(solution, status=status, names=None, history=history)
     save_solution(changed, str(tmp_path / "a.json"))
     assert_same(load_solution(str(tmp_path / "a.json")), changed)
 
@@ -56,7 +59,7 @@ def test_file_is_strict_json_with_every_field(solution: Solution, tmp_path: Path
         pytest.fail(f"{constant} is not JSON")
 
     written = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"), parse_constant=refuse)
-    assert {field.name for field in fields(Solution)} <= set(written)
+    assert set(STORED) <= set(written)
     assert written["upper_bound"] is None
     assert written["status"] == "CONVERGED"
     assert written["message"] == solution.status.value
@@ -119,7 +122,7 @@ def test_damaged_field(solution: Solution, tmp_path: Path, damage: dict[str, Any
         load_solution(tmp_path / "a.json")
 
 
-@pytest.mark.parametrize("field", [field.name for field in fields(Solution)])
+@pytest.mark.parametrize("field", STORED)
 def test_lost_field(solution: Solution, tmp_path: Path, field: str) -> None:
     rest = solution_to_dict(solution)
     del rest[field]

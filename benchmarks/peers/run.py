@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from benchmarks.machine import CHECKOUT, peak_bytes, write_results
 from benchmarks.peers.objective import Judge
+from benchmarks.peers.timing import CLOSE
 
 HERE = Path(__file__).parent
 REFERENCE = "certpca_svd_threshold"
@@ -42,7 +43,7 @@ def work(solver: str, data_path: str, sparsity: int, patience: float, memory: in
 def run(solver: str, data_path: Path, sparsity: int, judge: Judge, limits: tuple[float, int]) -> dict[str, Any]:
     """Run one solver within its limits and have the answer judged."""
     seconds, memory = limits
-    settings = [str(data_path), str(sparsity), str(seconds / 3), str(memory)]
+    settings = [str(data_path), str(sparsity), str(seconds / 2), str(memory)]
     command = [sys.executable, "-W", "ignore", "-m", "benchmarks.peers.run", "--work", solver, *settings]
     try:
         done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=seconds, check=False)
@@ -50,13 +51,17 @@ def run(solver: str, data_path: Path, sparsity: int, judge: Judge, limits: tuple
         return {"note": f"over the limit of {seconds:.0f} s"}
     if done.returncode:
         starved = any(word in done.stderr for word in ("MemoryError", "bad_alloc", "Unable to allocate"))
-        said = (done.stderr.strip().splitlines() or [f"ended with status {done.returncode}"])[-1]
-        return {"note": f"out of memory ({memory / 2**30:.0f} GiB)" if starved else f"failed: {said[:120]}"}
+        said = (done.stderr.strip().splitlines() or [f"status {done.returncode}, no message"])[-1]
+        bound = f"within {memory / 2**30:.0f} GiB"
+        return {"note": f"out of memory {bound}" if starved else f"crashed {bound}: {said[:120]}"}
     found = json.loads(done.stdout.splitlines()[-1])
     verdict = judge.verdict(np.load(data_path.with_name("loadings.npy")), sparsity)
     if isinstance(verdict, str):
         return {"note": verdict}
-    return {**found, **vars(verdict), "note": f"{found['fits']} fits" if found["fits"] > 1 else ""}
+    notes = [f"{found['fits']} fits"] if found["fits"] > 1 else []
+    if verdict.nonzeros < CLOSE * sparsity:
+        notes.append("tuning cut short: f not comparable")
+    return {**found, **vars(verdict), "note": ", ".join(notes)}
 
 
 def table(rows: list[dict[str, Any]]) -> str:

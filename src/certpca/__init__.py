@@ -7,13 +7,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from certpca.api import certify as certify
     from certpca.api import solve as solve
+    from certpca.api import verify as verify
     from certpca.budget import Budget as Budget
     from certpca.budget import Step as Step
+    from certpca.certificates.checker import Proof as Proof
     from certpca.datasets import balding_nichols as balding_nichols
     from certpca.datasets import load_table as load_table
     from certpca.datasets import pitprops as pitprops
     from certpca.datasets import rotated_hadamard as rotated_hadamard
+    from certpca.errors import CertificateError as CertificateError
     from certpca.errors import CertpcaError as CertpcaError
     from certpca.estimator import SparsePCA as SparsePCA
     from certpca.operators import Operator as Operator
@@ -21,35 +25,45 @@ if TYPE_CHECKING:
     from certpca.operators import from_kernel as from_kernel
     from certpca.operators import from_matrix as from_matrix
     from certpca.operators import verify_operator as verify_operator
+    from certpca.result import Certificate as Certificate
     from certpca.result import Solution as Solution
     from certpca.result import Status as Status
     from certpca.solvers import available_solvers as available_solvers
     from certpca.solvers import solver_named as solver_named
+    from certpca.storage import load_certificate as load_certificate
     from certpca.storage import load_solution as load_solution
+    from certpca.storage import save_certificate as save_certificate
     from certpca.storage import save_solution as save_solution
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Budget": "budget",
+    "Certificate": "result",
+    "CertificateError": "errors",
     "CertpcaError": "errors",
     "Operator": "operators",
+    "Proof": "certificates.checker",
     "Solution": "result",
     "SparsePCA": "estimator",
     "Status": "result",
     "Step": "budget",
     "available_solvers": "solvers",
     "balding_nichols": "datasets",
+    "certify": "api",
     "from_data": "operators",
     "from_kernel": "operators",
     "from_matrix": "operators",
+    "load_certificate": "storage",
     "load_solution": "storage",
     "load_table": "datasets",
     "pitprops": "datasets",
     "rotated_hadamard": "datasets",
+    "save_certificate": "storage",
     "save_solution": "storage",
     "solve": "api",
     "solver_named": "solvers",
+    "verify": "api",
     "verify_operator": "operators",
 }
 

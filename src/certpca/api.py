@@ -1,15 +1,19 @@
 """The public verbs: the only place that orchestrates."""
 
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 
 from certpca.arrays import Indices, Vector, fix_sign
 from certpca.budget import Budget, Listener, Progress
-from certpca.errors import InvalidProblemError
+from certpca.certificates.checker import Proof, check
+from certpca.certificates.search import Goal, find_certificate
+from certpca.errors import CertificateError, InvalidProblemError
 from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
 from certpca.operators import DataOptions, Operator, as_operator, on_host
-from certpca.result import Candidate, Solution, Status
+from certpca.operators.inputs import values_and_names
+from certpca.result import Candidate, Certificate, Solution, Source, Status
 from certpca.solvers import Solver, solver_named
 
 
@@ -22,6 +26,8 @@ def solve(
     rng: int | np.random.Generator = 0,
     budget: Budget | None = None,
     listener: Listener | None = None,
+    certify: bool = False,
+    target_gap: float = 0.01,
     **options: Unpack[DataOptions],
 ) -> Solution:
     """Find a unit vector with at most `sparsity` nonzero loadings that captures much variance.
@@ -44,6 +50,8 @@ def solve(
         after the first Ctrl-C.
     listener
         Called with a `Step` after each step; returning False ends the run.
+    certify, target_gap
+        Also prove how far from the optimum the answer can be, stopping at that gap; see `certify`.
     **options
         How data become a matrix: ``covariance=True`` where they are the matrix already, else
         ``center``, ``scale``, ``missing``, ``ddof`` and ``names`` as in `from_data`.
@@ -78,6 +86,16 @@ def solve(
     status = candidate.status
     if status is Status.OUT_OF_BUDGET and progress.interrupted:
         status = Status.INTERRUPTED
+    certificate = None
+    if certify:
+        rest = Budget() if budget is None else replace(budget, seconds=max(budget.seconds - progress.seconds, 1e-3))
+        progress = Progress(rest, listener, after=progress)
+        with progress.until_interrupted():
+            certificate = find_certificate(operator, count, support, loadings, Goal(target_gap), progress)
+        if certificate.objective > objective * (1 + 1e-9) and refitted:
+            # The dual found a better component on its way.
+            support, loadings = certificate.support, fix_sign(certificate.loadings)
+            objective = operator.quadratic_form(support, loadings)
     return Solution(
         support=support,
         names=operator.names_of(support),
@@ -94,7 +112,97 @@ def solve(
         refitted=refitted,
         history=progress.history,
         details=dict(candidate.details),
+        certificate=certificate,
     )
+
+
+def certify(
+    data: Any,
+    sparsity: int,
+    *,
+    solution: Solution | None = None,
+    target_gap: float = 0.01,
+    branching: bool = True,
+    warm: Certificate | None = None,
+    rng: int | np.random.Generator = 0,
+    budget: Budget | None = None,
+    listener: Listener | None = None,
+    **options: Unpack[DataOptions],
+) -> Certificate:
+    """Prove an upper bound on the variance that any component of that sparsity captures.
+
+    Parameters
+    ----------
+    data, options
+        As in `solve`. The bound is for the matrix they stand for, in its own units.
+    sparsity
+        Largest allowed number of nonzero loadings.
+    solution
+        A component to compare with; by default one is searched for.
+    target_gap
+        Stop when the component is proved to be within this share of the optimum.
+    branching
+        Split the directions of sample space where the plain bound is not enough.
+    warm
+        An earlier certificate of the same data, for this or a neighbouring sparsity.
+    budget
+        Limits; a valid certificate is returned when they are reached, and after the first Ctrl-C. Proving the
+        result takes about as long as two steps and is not interrupted.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> certificate = certpca.certify(certpca.pitprops(), 7, target_gap=1e-6)
+    >>> certificate.gap < 1e-6
+    True
+    """
+    if not 0 <= target_gap < 1:
+        msg = f"target_gap must lie in [0, 1), got {target_gap}"
+        raise InvalidProblemError(msg)
+    progress = Progress(budget, listener)
+    operator = as_operator(data, **options)
+    count = checked_sparsity(sparsity, operator.size)
+    if solution is None:
+        solution = solve(operator, count, rng=rng, budget=budget, listener=listener)
+    elif solution.size != operator.size or solution.support.size > count:
+        msg = "the solution given is for other data or for a larger sparsity"
+        raise InvalidProblemError(msg)
+    with progress.until_interrupted():
+        goal = Goal(target_gap, branching, warm)
+        return find_certificate(operator, count, solution.support, solution.loadings, goal, progress)
+
+
+def verify(certificate: Certificate, data: Any) -> Proof:
+    """Check a certificate against data with the independent checker.
+
+    Parameters
+    ----------
+    certificate
+        From `certify` or `load_certificate`.
+    data
+        The data or the matrix it was made for, or the operator. How data become a matrix, the certificate says.
+
+    Raises
+    ------
+    CertificateError
+        Where the claim does not hold for these data.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> certificate = certpca.certify(certpca.pitprops(), 7)
+    >>> certpca.verify(certificate, certpca.pitprops()).upper_bound <= certificate.upper_bound
+    True
+    """
+    if isinstance(data, Operator):
+        return check(certificate, data.source())
+    values, _ = values_and_names(data)
+    try:
+        source = Source(values=values, **certificate.normalisation)
+    except TypeError as error:
+        msg = f"the certificate is refused: its normalisation is malformed ({error})"
+        raise CertificateError(msg) from error
+    return check(certificate, source)
 
 
 def checked_sparsity(sparsity: Any, size: int) -> int:

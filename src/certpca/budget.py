@@ -52,18 +52,21 @@ class Progress:
     A listener that returns ``False`` ends the run; so does the first Ctrl-C.
     """
 
-    def __init__(self, budget: Budget | None = None, listener: Listener | None = None) -> None:
+    def __init__(
+        self, budget: Budget | None = None, listener: Listener | None = None, after: "Progress | None" = None
+    ) -> None:
         self._budget = budget or Budget()
         self._listener = listener
-        self._start = time.perf_counter()
+        self._begin = time.perf_counter()
+        self._offset = 0.0 if after is None else after.seconds
         self._steps = 0
-        self._history: list[Step] = []
+        self._history: list[Step] = [] if after is None else list(after.history)
         self.interrupted = False
 
     @property
     def seconds(self) -> float:
-        """Time since the run began."""
-        return time.perf_counter() - self._start
+        """Time since the run began, that of the run before it included."""
+        return self._offset + time.perf_counter() - self._begin
 
     @property
     def history(self) -> tuple[Step, ...]:
@@ -73,7 +76,9 @@ class Progress:
     @property
     def exhausted(self) -> bool:
         """Whether the run must end now."""
-        return self.interrupted or self._steps >= self._budget.steps or self.seconds >= self._budget.seconds
+        return (
+            self.interrupted or self._steps >= self._budget.steps or self.seconds - self._offset >= self._budget.seconds
+        )
 
     def tick(self, objective: float, upper_bound: float = math.inf) -> bool:
         """Count one step and say whether there may be another."""

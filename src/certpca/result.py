@@ -74,9 +74,16 @@ class Source:
     missing: int | None = None
     fill_missing: bool = False
 
-    def normalisation(self) -> tuple[object, ...]:
-        """Return everything but the values, in a fixed order."""
-        return (self.center, self.scale, float(self.divisor), self.missing, self.fill_missing)
+    def normalisation(self) -> dict[str, Any]:
+        """Return everything but the values."""
+        return {
+            "kind": self.kind,
+            "center": bool(self.center),
+            "scale": bool(self.scale),
+            "divisor": float(self.divisor),
+            "missing": self.missing,
+            "fill_missing": bool(self.fill_missing),
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,6 +98,8 @@ class Certificate:
         No unit vector with at most `sparsity` nonzero loadings captures more.
     matrix
         In words, the matrix the bound is for.
+    normalisation
+        The fields of the `Source` but its values: how the data became that matrix.
     fingerprint
         Hash of the data and their normalisation.
     support, loadings
@@ -106,6 +115,7 @@ class Certificate:
     sparsity: int
     upper_bound: float
     matrix: str
+    normalisation: Mapping[str, Any]
     fingerprint: str
     support: Indices
     loadings: Vector
@@ -147,8 +157,8 @@ class Solution:
         Largest number of nonzero loadings asked for.
     matrix
         In words, the matrix whose variance is captured.
-    upper_bound
-        No loadings of that sparsity capture more. Infinite while nothing is proved.
+    certificate
+        The upper bound with its evidence, where one was asked for.
     """
 
     support: Indices
@@ -166,7 +176,12 @@ class Solution:
     refitted: bool = True
     history: tuple[Step, ...] = ()
     details: Mapping[str, float] = field(default_factory=dict)
-    upper_bound: float = math.inf
+    certificate: Certificate | None = None
+
+    @property
+    def upper_bound(self) -> float:
+        """What no loadings of that sparsity exceed; infinite while nothing is proved."""
+        return math.inf if self.certificate is None else self.certificate.upper_bound
 
     @property
     def gap(self) -> float:

@@ -1,19 +1,24 @@
-"""Solutions on disk, as JSON. Files are written whole or not at all."""
+"""Solutions and certificates on disk: JSON, and NPZ for the evidence. Files are written whole or not at all."""
 
+import contextlib
 import json
 import math
 import os
 import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from certpca.budget import Step
 from certpca.errors import DataFileError
-from certpca.result import Solution, Status
+from certpca.result import Certificate, Solution, Status
 
 FORMAT = "certpca solution 1"
+CERTIFICATE_FORMAT = "certpca certificate 1"
 
 
 def solution_to_dict(solution: Solution) -> dict[str, Any]:
@@ -41,8 +46,8 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
     }
 
 
-def solution_from_dict(fields: dict[str, Any]) -> Solution:
-    """Make a solution from what `solution_to_dict` gave."""
+def solution_from_dict(fields: dict[str, Any], certificate: Certificate | None = None) -> Solution:
+    """Make a solution from what `solution_to_dict` gave; a bound without its certificate is not believed."""
     names = fields["names"]
     support = np.array(fields["support"], dtype=np.intp)
     loadings = np.array(fields["loadings"], dtype=np.float64)
@@ -65,12 +70,12 @@ def solution_from_dict(fields: dict[str, Any]) -> Solution:
         refitted=fields["refitted"],
         history=tuple(Step(step[0], step[1], _number(step[2])) for step in fields["history"]),
         details=dict(fields["details"]),
-        upper_bound=_number(fields["upper_bound"]),
+        certificate=certificate,
     )
 
 
 def save_solution(solution: Solution, path: str | Path) -> None:
-    """Write a solution to a JSON file.
+    """Write a solution to a JSON file, and its certificate, if it has one, to files beside it.
 
     Examples
     --------
@@ -80,33 +85,142 @@ def save_solution(solution: Solution, path: str | Path) -> None:
     >>> certpca.load_solution(file).names
     ('topdiam', 'length', 'bowdist')
     """
-    write_text_whole(path, json.dumps(solution_to_dict(solution), indent=1) + "\n")
+    target = Path(path)
+    fields = solution_to_dict(solution)
+    if solution.certificate is not None:
+        beside = target.with_suffix(".certificate.json")
+        save_certificate(solution.certificate, beside)
+        fields["certificate"] = beside.name
+    write_text_whole(target, json.dumps(fields, indent=1) + "\n")
 
 
 def load_solution(path: str | Path) -> Solution:
     """Read a solution written by `save_solution`."""
     file = Path(path)
+    fields = _read_json(file, FORMAT, "a solution")
+    beside = fields.get("certificate")
+    certificate = load_certificate(file.parent / str(beside)) if beside else None
+    with _damage_named(file):
+        return solution_from_dict(fields, certificate)
+
+
+def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
+    """Return everything but the evidence as plain JSON values."""
+    return {
+        "format": CERTIFICATE_FORMAT,
+        "kind": certificate.kind,
+        "sparsity": certificate.sparsity,
+        "upper_bound": certificate.upper_bound,
+        "objective": certificate.objective,
+        "gap": certificate.gap,
+        "features_in_no_optimum": certificate.outside,
+        "features_in_every_optimum": certificate.inside,
+        "matrix": certificate.matrix,
+        "size": certificate.size,
+        "normalisation": dict(certificate.normalisation),
+        "fingerprint": certificate.fingerprint,
+        "support": certificate.support.tolist(),
+        "loadings": certificate.loadings.tolist(),
+        "tree": certificate.tree,
+        "seconds": certificate.seconds,
+    }
+
+
+def save_certificate(certificate: Certificate, path: str | Path) -> None:
+    """Write a certificate to a JSON file, and its evidence to an NPZ file of the same name."""
+    target = Path(path)
+    evidence = target.with_suffix(".npz")
+
+    def write(stream: IO[bytes]) -> None:
+        np.savez(
+            stream, allow_pickle=False, **{name: np.asarray(value) for name, value in certificate.evidence.items()}
+        )
+
+    fields = certificate_to_dict(certificate)
+    if certificate.evidence:
+        _write_whole(evidence, write)
+        fields["evidence"] = {"file": evidence.name, "digest": _digest(evidence)}
+    write_text_whole(target, json.dumps(fields, indent=1) + "\n")
+
+
+def load_certificate(path: str | Path) -> Certificate:
+    """Read a certificate written by `save_certificate`. Reading proves nothing: `verify` does."""
+    file = Path(path)
+    fields = _read_json(file, CERTIFICATE_FORMAT, "a certificate")
+    with _damage_named(file):
+        evidence = _load_evidence(file, fields["evidence"]) if "evidence" in fields else {}
+        return Certificate(
+            kind=fields["kind"],
+            size=fields["size"],
+            sparsity=fields["sparsity"],
+            upper_bound=float(fields["upper_bound"]),
+            matrix=fields["matrix"],
+            normalisation=dict(fields["normalisation"]),
+            fingerprint=fields["fingerprint"],
+            support=np.array(fields["support"], dtype=np.intp),
+            loadings=np.array(fields["loadings"], dtype=np.float64),
+            evidence=evidence,
+            tree=fields["tree"],
+            objective=float(fields["objective"]),
+            outside=int(fields["features_in_no_optimum"]),
+            inside=int(fields["features_in_every_optimum"]),
+            seconds=float(fields["seconds"]),
+        )
+
+
+def _load_evidence(file: Path, entry: dict[str, str]) -> dict[str, Any]:
+    beside = file.parent / entry["file"]
+    if not beside.exists():
+        msg = f"the evidence of {str(file)!r} is missing: there is no file {str(beside)!r}"
+        raise DataFileError(msg)
+    if _digest(beside) != entry["digest"]:
+        msg = f"{str(beside)!r} is not the evidence that {str(file)!r} was written with"
+        raise DataFileError(msg)
+    with np.load(beside, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def _digest(file: Path) -> str:
+    digest = blake2b(digest_size=20)
+    with file.open("rb") as stream:
+        while part := stream.read(1 << 24):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def _read_json(file: Path, form: str, what: str) -> dict[str, Any]:
     try:
         fields = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         msg = f"there is no file {str(file)!r}"
         raise DataFileError(msg) from error
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        msg = f"{str(file)!r} cannot be read as a solution: {error}"
+        msg = f"{str(file)!r} cannot be read as {what}: {error}"
         raise DataFileError(msg) from error
-    if not isinstance(fields, dict) or fields.get("format") != FORMAT:
-        msg = f"{str(file)!r} is not a solution written by certpca ({FORMAT!r} is missing)"
+    if not isinstance(fields, dict) or fields.get("format") != form:
+        msg = f"{str(file)!r} is not {what} written by certpca ({form!r} is missing)"
         raise DataFileError(msg)
+    return fields
+
+
+@contextlib.contextmanager
+def _damage_named(file: Path) -> Iterator[None]:
     try:
-        return solution_from_dict(fields)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+        yield
+    except DataFileError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, OSError, zipfile.BadZipFile) as error:
         msg = f"{str(file)!r} is damaged: {error!r}"
         raise DataFileError(msg) from error
 
 
 def write_text_whole(path: str | Path, text: str) -> None:
-    """Write beside the target, then rename: a reader sees the old file or the new one."""
-    target = Path(path)
+    """Write text so that a reader sees the old file or the new one."""
+    _write_whole(Path(path), lambda stream: stream.write(text.encode()))
+
+
+def _write_whole(target: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write beside the target, then rename."""
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     except OSError as error:
@@ -114,8 +228,8 @@ def write_text_whole(path: str | Path, text: str) -> None:
         raise DataFileError(msg) from error
     part = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            write(stream)
             stream.flush()
             os.fsync(stream.fileno())
         mask = os.umask(0)

@@ -345,7 +345,7 @@ def test_host_view_is_only_put_around_other_libraries(counts: np.ndarray) -> Non
 
 
 def test_factor_of_a_huge_matrix_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("certpca.operators.explicit.LARGEST_FACTORED_SIZE", 5)
+    monkeypatch.setattr("certpca.operators.explicit.LARGEST_FORMED_SIZE", 5)
     for operator in (certpca.from_matrix(np.eye(6)), certpca.from_matrix(sp.eye_array(6, format="csc"))):
         with pytest.raises(InvalidProblemError, match=r"of size 6 .* allowed up to 5; give the data themselves"):
             operator.factor()

@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 
 from certpca.arrays import Array, Indices, Vector, to_vector
+from certpca.errors import InvalidProblemError
+from certpca.result import Source
+
+LARGEST_FORMED_SIZE = 8192  # an eigendecomposition of this size takes minutes on two cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,13 @@ class Operator(ABC):
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
         """Evaluate the variance captured by sparse loadings, in float64."""
         return float(loadings @ self.submatrix(support) @ loadings)
+
+    def source(self) -> Source:
+        """Return the numbers behind the matrix, for a checker that prepares them itself."""
+        if self.size > LARGEST_FORMED_SIZE:
+            msg = f"a certificate needs the {self.description} formed, allowed up to size {LARGEST_FORMED_SIZE}"
+            raise InvalidProblemError(msg)
+        return Source("matrix", self.submatrix(np.arange(self.size)))
 
     def trace(self) -> float:
         """Sum the diagonal in float64."""

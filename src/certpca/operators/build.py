@@ -81,8 +81,8 @@ def from_matrix(matrix: Any, *, names: Any = None) -> Operator:
         raise InvalidDataError(msg)
     labels = checked_names(names, found, values.shape[1])
     if is_sparse(values):
-        return SparseOperator(checked_sparse_matrix(values), labels)
-    return ExplicitOperator(checked_dense_matrix(values), labels)
+        return SparseOperator(checked_sparse_matrix(values), labels, given=values)
+    return ExplicitOperator(checked_dense_matrix(values), labels, given=values)
 
 
 def from_data(
@@ -146,6 +146,7 @@ def from_data(
         code = genotype_code(values)
         moments = dense_moments(values, code, center=center)
     _refuse_bad_values(moments, labels, missing, code)
+    given = values
     if sparse and moments.any_missing:
         values = _fill_sparse(values, moments.mean)
     columns = _standardisation(moments, divisor, code, labels, center=center, scale=scale)
@@ -154,7 +155,7 @@ def from_data(
         f"{'correlation' if scale else 'covariance'} matrix ({'centred' if center else 'uncentred'}, "
         f"divided by {divisor}) of {rows} x {size} {'sparse ' if sparse else ''}data"
     )
-    return kind(values, columns, _working_type(values, moments), labels, description)
+    return kind(values, columns, _working_type(values, moments), labels, description, given)
 
 
 def from_kernel(
@@ -289,7 +290,9 @@ def _standardisation(
         # The mean stands in for missing values even where it is not subtracted.
         msg = "missing='mean' needs center=True: without centring, fill missing values before"
         raise InvalidProblemError(msg)
-    return Standardisation(mean, weight, variance, float(divisor), code if holes else None, holes and code is None)
+    return Standardisation(
+        mean, weight, variance, float(divisor), center, scale, code if holes else None, holes and code is None
+    )
 
 
 def _working_type(values: Any, moments: Moments) -> Any:

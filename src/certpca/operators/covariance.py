@@ -13,6 +13,7 @@ import numpy as np
 
 from certpca.arrays import Array, Indices, Vector, device_of, namespace, to_vector
 from certpca.operators.base import Factor, Operator
+from certpca.result import Source
 
 BLOCK_BYTES = 32 << 20  # of converted rows: smaller blocks lose more to calls than they gain in cache
 
@@ -30,6 +31,8 @@ class Standardisation:
     weight: Vector
     variance: Vector
     divisor: float
+    center: bool
+    scale: bool
     missing: int | None = None
     has_nan: bool = False
 
@@ -40,6 +43,8 @@ class Standardisation:
             self.weight[indices],
             self.variance[indices],
             self.divisor,
+            self.center,
+            self.scale,
             self.missing,
             self.has_nan,
         )
@@ -55,8 +60,10 @@ class Covariance(Operator):
         dtype: Any,
         names: tuple[str, ...] | None,
         description: str,
+        given: Any = None,
     ) -> None:
         self._data = data
+        self._given = data if given is None else given
         self._columns = columns
         self.rows, self.size = (int(side) for side in data.shape)
         self.dtype = dtype
@@ -118,6 +125,18 @@ class Covariance(Operator):
             total += to_vector(self._standardised(support[part], self.xp.float64)) @ loadings[part]
         return float(total @ total) / self._columns.divisor
 
+    def source(self) -> Source:
+        """Return the data as they were given and what is done to them."""
+        return Source(
+            "data",
+            self._given,
+            center=self._columns.center,
+            scale=self._columns.scale,
+            divisor=self._columns.divisor,
+            missing=self._columns.missing,
+            fill_missing=self._columns.missing is not None or self._columns.has_nan,
+        )
+
     def standardisation(self) -> tuple[Vector, Vector]:
         """Return what is subtracted from each column and what it is then divided by."""
         return self._columns.mean, 1.0 / self._columns.weight
@@ -158,8 +177,9 @@ class DenseCovariance(Covariance):
         dtype: Any,
         names: tuple[str, ...] | None,
         description: str,
+        given: Any = None,
     ) -> None:
-        super().__init__(data, columns, dtype, names, description)
+        super().__init__(data, columns, dtype, names, description, given)
         self.xp, self.device = namespace(data), device_of(data)
 
     def _filled(self, block: Array, raw: Array, mean: Vector) -> Array:
@@ -224,8 +244,9 @@ class SparseCovariance(Covariance):
         dtype: Any,
         names: tuple[str, ...] | None,
         description: str,
+        given: Any = None,
     ) -> None:
-        super().__init__(data, columns, dtype, names, description)
+        super().__init__(data, columns, dtype, names, description, given)
         self.xp, self.device = namespace(np.empty(0)), "cpu"
 
     def _through_rows(self, panel: Array, shift: Array) -> tuple[Array, Array]:

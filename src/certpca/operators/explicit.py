@@ -4,19 +4,21 @@ from typing import Any, final
 
 import numpy as np
 
-from certpca.arrays import Array, Indices, Vector, device_of, namespace, to_vector
+from certpca.arrays import Array, Indices, Vector, device_of, namespace
 from certpca.errors import InvalidProblemError
-from certpca.operators.base import Factor, Operator
-
-LARGEST_FACTORED_SIZE = 8192  # an eigendecomposition of this size takes minutes on two cores
+from certpca.operators.base import LARGEST_FORMED_SIZE, Factor, Operator
+from certpca.result import Source
 
 
 @final
 class ExplicitOperator(Operator):
     """A dense matrix of any array library. Use `from_matrix`, which checks it first."""
 
-    def __init__(self, matrix: Array, names: tuple[str, ...] | None = None, description: str = "matrix") -> None:
+    def __init__(
+        self, matrix: Array, names: tuple[str, ...] | None = None, description: str = "matrix", given: Any = None
+    ) -> None:
         self._matrix = matrix
+        self._given = matrix if given is None else given
         self.size = matrix.shape[0]
         self.xp, self.dtype, self.device = namespace(matrix), matrix.dtype, device_of(matrix)
         self.names = names
@@ -40,6 +42,10 @@ class ExplicitOperator(Operator):
         part = self.xp.take(self.xp.take(self._matrix, where, axis=0), where, axis=1)
         return ExplicitOperator(part, self.names_of(indices), self.description)
 
+    def source(self) -> Source:
+        """Return the matrix as it was given, before rounding-size asymmetry was averaged away."""
+        return Source("matrix", self._given)
+
     def factor(self) -> Factor:
         """Factor by an eigendecomposition, once for each call."""
         return factor_of_matrix(self._matrix, self.xp, self.description)
@@ -49,8 +55,11 @@ class ExplicitOperator(Operator):
 class SparseOperator(Operator):
     """A scipy.sparse matrix by columns, never made dense unless a factor is asked for."""
 
-    def __init__(self, matrix: Any, names: tuple[str, ...] | None = None, description: str = "sparse matrix") -> None:
+    def __init__(
+        self, matrix: Any, names: tuple[str, ...] | None = None, description: str = "sparse matrix", given: Any = None
+    ) -> None:
         self._matrix = matrix
+        self._given = matrix if given is None else given
         self.size = matrix.shape[0]
         self.xp, self.dtype, self.device = _numpy_namespace(), matrix.dtype, "cpu"
         self.names = names
@@ -77,35 +86,35 @@ class SparseOperator(Operator):
         part = self._matrix[:, indices][indices]
         return SparseOperator(part, self.names_of(indices), self.description)
 
+    def source(self) -> Source:
+        """Return the matrix as it was given, before rounding-size asymmetry was averaged away."""
+        return Source("matrix", self._given)
+
     def factor(self) -> Factor:
         """Factor by an eigendecomposition of the dense matrix."""
-        if self.size > LARGEST_FACTORED_SIZE:
+        if self.size > LARGEST_FORMED_SIZE:
             raise InvalidProblemError(_too_large(self.size, self.description))
         return factor_of_matrix(self._matrix.toarray(), self.xp, self.description)
 
 
 def factor_of_matrix(matrix: Array, xp: Any, description: str) -> Factor:
-    """Factor a dense matrix as FᵀF, F = Λ^½Uᵀ with the eigenvalues that are not negligible.
+    """Factor a dense matrix as FᵀF by its symmetric square root, which is unique.
 
-    Eigenvalues below zero are dropped, so FᵀF is never smaller than the matrix.
-    Cubic in the size.
+    Negative eigenvalues count as zero, so FᵀF is never smaller than the matrix. Cubic in the size.
     """
     size = matrix.shape[0]
-    if size > LARGEST_FACTORED_SIZE:
+    if size > LARGEST_FORMED_SIZE:
         raise InvalidProblemError(_too_large(size, description))
     values, vectors = xp.linalg.eigh(xp.astype(matrix, xp.float64, copy=False))
-    on_host = to_vector(values)
-    kept = np.flatnonzero(on_host > 0.0)[::-1]  # largest first
-    where = xp.asarray(np.ascontiguousarray(kept), device=device_of(matrix))
-    roots = xp.sqrt(xp.take(values, where, axis=0))
-    whole = roots[:, None] * xp.matrix_transpose(xp.take(vectors, where, axis=1))
-    return Factor(int(kept.size), size, lambda columns, dtype: xp.astype(whole[:, columns], dtype, copy=False))
+    roots = xp.sqrt(xp.where(values > 0, values, xp.zeros_like(values)))
+    whole = (vectors * roots[None, :]) @ xp.matrix_transpose(vectors)
+    return Factor(size, size, lambda columns, dtype: xp.astype(whole[:, columns], dtype, copy=False))
 
 
 def _too_large(size: int, description: str) -> str:
     return (
         f"factoring the {description} of size {size} means an eigendecomposition of that size, "
-        f"allowed up to {LARGEST_FACTORED_SIZE}; give the data themselves instead of the matrix"
+        f"allowed up to {LARGEST_FORMED_SIZE}; give the data themselves instead of the matrix"
     )
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from certpca.arrays import Array, Indices, Vector, namespace
 from certpca.errors import InvalidDataError, InvalidProblemError
-from certpca.operators.base import Factor, Operator
-from certpca.operators.explicit import LARGEST_FACTORED_SIZE, factor_of_matrix
+from certpca.operators.base import LARGEST_FORMED_SIZE, Factor, Operator
+from certpca.operators.explicit import factor_of_matrix
 
 KernelFunction = Callable[[Any, Any], Any]
 
@@ -123,10 +123,10 @@ class KernelOperator(Operator):
 
     def factor(self) -> Factor:
         """Form the kernel matrix and factor it by an eigendecomposition."""
-        if self.size > LARGEST_FACTORED_SIZE:
+        if self.size > LARGEST_FORMED_SIZE:
             msg = (
                 f"factoring a kernel matrix of size {self.size} means an eigendecomposition of that size, "
-                f"allowed up to {LARGEST_FACTORED_SIZE}; use fewer samples"
+                f"allowed up to {LARGEST_FORMED_SIZE}; use fewer samples"
             )
             raise InvalidProblemError(msg)
         return factor_of_matrix(self.submatrix(np.arange(self.size)), self.xp, self.description)

@@ -6,6 +6,7 @@ import numpy as np
 
 from certpca.arrays import Array, Indices, Vector, to_numpy
 from certpca.operators.base import Factor, Operator
+from certpca.result import Source
 
 
 @final
@@ -86,6 +87,10 @@ class HostView(Operator):
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
         """Already a host number."""
         return self._operator.quadratic_form(support, loadings)
+
+    def source(self) -> Source:
+        """Ask the operator behind the view."""
+        return self._operator.source()
 
     def restrict(self, indices: Indices) -> Operator:
         """Restrict behind the view, where it may be cheaper."""

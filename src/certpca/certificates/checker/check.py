@@ -27,22 +27,22 @@ indices, and the vectors need not be trusted.
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from certpca.arrays import Indices
 from certpca.certificates.checker.data import Prepared, fingerprint, prepare
 from certpca.certificates.checker.numbers import gamma, require
 from certpca.certificates.checker.rules import RULES
 from certpca.result import Certificate, Source
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Proof:
     """What the checker established about one matrix.
 
     `upper_bound` is proved; `objective` is the variance the stored loadings capture, rounded down, so the
-    optimum lies between the two. `outside` and `inside` count the features proved to be in no, and
+    optimum lies between the two. `outside` and `inside` list the features proved to be in no, and
     in every, optimal support.
     """
 
@@ -50,8 +50,8 @@ class Proof:
     sparsity: int
     upper_bound: float
     objective: float
-    outside: int
-    inside: int
+    outside: Indices
+    inside: Indices
 
     @property
     def gap(self) -> float:
@@ -67,25 +67,30 @@ def check(certificate: Certificate, source: Source) -> Proof:
     CertificateError
         Where the certificate is malformed, belongs to other data, or its claim does not hold.
     """
-    require(isinstance(certificate.kind, str) and certificate.kind in RULES, f"unknown kind {certificate.kind!r}")
-    require(_is_number(certificate.upper_bound), "the claimed bound is not a number")
+    proof = examine(certificate, source)
+    claim = certificate.upper_bound
+    require(isinstance(claim, float) and not math.isnan(claim), "the claimed bound is not a number")
+    require(claim >= proof.upper_bound, f"it claims {claim!r} but its evidence proves only {proof.upper_bound!r}")
+    return proof
+
+
+def examine(certificate: Certificate, source: Source) -> Proof:
+    """Recompute what the evidence of a certificate proves, whatever it claims."""
+    kind, k = certificate.kind, certificate.sparsity
+    require(isinstance(kind, str) and kind in RULES, f"unknown kind {kind!r}")
     prepared = prepare(source)
     require(prepared.size == certificate.size, f"it is for {certificate.size} features, the data have {prepared.size}")
-    k = certificate.sparsity
     require(isinstance(k, int) and 1 <= k <= prepared.size, f"sparsity {k!r} is out of range")
     require(
         certificate.fingerprint == fingerprint(source),
         "it was made for other data, or for another normalisation of them",
     )
     objective = _objective(prepared, certificate)
-    bound, outside, inside = RULES[certificate.kind](prepared, certificate, objective)
+    bound, outside, inside = RULES[kind](prepared, certificate, objective)
     bound, objective = bound * prepared.unit, objective * prepared.unit
     require(math.isfinite(bound), "its evidence proves nothing")
-    require(
-        certificate.upper_bound >= bound,
-        f"it claims {certificate.upper_bound!r} but its evidence proves only {bound!r}",
-    )
-    return Proof(certificate.kind, k, certificate.upper_bound, objective, outside, inside)
+    # Neither can be wrong, so a bound below the objective can only be rounding: the optimum is then known.
+    return Proof(kind, k, max(bound, objective), objective, np.flatnonzero(outside), np.flatnonzero(inside))
 
 
 def _objective(prepared: Prepared, certificate: Certificate) -> float:
@@ -103,7 +108,3 @@ def _objective(prepared: Prepared, certificate: Certificate) -> float:
     loadings = loadings / np.abs(loadings).max()
     value, doubt = prepared.form(support, loadings)
     return max(0.0, (value - doubt) / float(loadings @ loadings) * (1 - gamma(support.size + 16)))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, float) and not math.isnan(value)

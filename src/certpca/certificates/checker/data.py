@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from certpca.arrays import Vector, to_numpy
 from certpca.certificates.checker.numbers import gamma, largest_eigenvalue, require
@@ -19,8 +20,8 @@ BLOCK_BYTES = 64 << 20
 class Prepared:
     """F by blocks of columns in float64, and how far it can be from the exact one.
 
-    Everything is multiplied by a power of two, which rounds nothing, so that no square overflows or vanishes; `unit` turns
-    values of the form back. `error` bounds the Frobenius norm of what F misses; `excess` bounds how much the
+    Everything is multiplied by a power of two, which rounds nothing, so that no square overflows or vanishes;
+    `unit` turns values of the form back. `error` bounds the Frobenius norm of what F misses; `excess` bounds how much the
     matrix exceeds FᵀF where F is a square root of it. `trace` is at least ‖F‖². `form` returns the quadratic form of
     sparse loadings and a bound on its error.
     """
@@ -39,6 +40,18 @@ class Prepared:
         for columns in column_slices(self.depth, self.size):
             yield columns, self.block(columns)
 
+    def keep(self, mask: NDArray[np.bool_]) -> "Prepared":
+        """Leave out features; allowances for all of them cover the rest."""
+        chosen = np.flatnonzero(mask)
+
+        def block(columns: slice) -> Vector:
+            wanted = chosen[columns]
+            # The columns wanted lie in a run of the original ones: read that and take them out.
+            first, last = int(wanted[0]), int(wanted[-1]) + 1
+            return self.block(slice(first, last))[:, wanted - first]
+
+        return replace(self, size=int(chosen.size), block=block)
+
     def lift(self, bound: float) -> float:
         """Turn a bound for the F at hand into one for the exact matrix.
 
@@ -48,6 +61,7 @@ class Prepared:
 
 
 def column_slices(rows: int, size: int) -> Iterator[slice]:
+    """Cut the columns into runs of moderate size."""
     width = max(1, BLOCK_BYTES // (8 * rows))
     for start in range(0, size, width):
         yield slice(start, min(start + width, size))
@@ -80,6 +94,7 @@ def _power_of_two(largest: float) -> float:
 
 
 def dense_columns(values: Any, columns: slice) -> Vector:
+    """Return columns of whatever holds the values, in float64."""
     part = values[:, columns]
     part = part.toarray() if hasattr(part, "toarray") else to_numpy(part)
     return np.asarray(part, dtype=np.float64)
@@ -163,7 +178,7 @@ def fingerprint(source: Source) -> str:
     """Hash the values in float64, by blocks of columns, with the shape and the normalisation."""
     rows, size = (int(side) for side in source.values.shape)
     digest = blake2b(digest_size=20)
-    digest.update(repr((source.kind, rows, size, *source.normalisation())).encode())
+    digest.update(repr((rows, size, sorted(source.normalisation().items()))).encode())
     for columns in column_slices(rows, size):
         digest.update(dense_columns(source.values, columns).tobytes(order="F"))  # column after column
     return digest.hexdigest()

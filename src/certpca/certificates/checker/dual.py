@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from certpca.arrays import Vector
 from certpca.certificates.checker.data import Prepared
@@ -18,8 +19,8 @@ NEWTON_STEPS = 40
 class Point:
     """ρ (`level`), Σ Y_i (`total`) in the coordinates of `basis`, and how far rounding can have moved it (`doubt`).
 
-    With a basis Q that is only nearly orthogonal, ξ = Qη with |η|² ≤ 1/σ_min(Q)², so bounds are divided by `turn`, a lower
-    bound of σ_min(Q)². `error` bounds the roundings of QᵀF in the Frobenius norm.
+    With a basis Q that is only nearly orthogonal, ξ = Qη with |η|² ≤ 1/σ_min(Q)², so bounds are divided by `turn`,
+    a lower bound of σ_min(Q)². `error` bounds the roundings of QᵀF in the Frobenius norm.
     """
 
     level: float
@@ -50,7 +51,7 @@ def point_of(prepared: Prepared, evidence: Mapping[str, Any], prefix: str) -> Po
     weights, basis = np.linalg.eigh(density)
     weights = np.maximum(weights, 1e-14 * max(float(weights[-1]), float(np.finfo(float).tiny)))
     weights /= weights.sum()
-    drift = np.linalg.norm(basis.T @ basis - np.eye(depth)) + gamma(depth + 4) * depth * 2
+    drift = float(np.linalg.norm(basis.T @ basis - np.eye(depth))) + gamma(depth + 4) * depth * 2
     require(drift < 0.01, "its density matrix has no usable eigenvectors")
     total, strays = np.zeros((depth, depth)), 0.0
     for _, block in prepared.blocks():
@@ -116,11 +117,11 @@ def secular_roots(a: Vector, weights: Vector, level: float) -> Vector:
         new = np.where(new > 0, new, 0.05 * now)
         theta[active] = new
         active = active[np.abs(new - now) > 1e-9 * new]
-    return theta
+    return np.asarray(theta)
 
 
-def screen(prepared: Prepared, point: Point, k: int, objective: float) -> tuple[int, int]:
-    """Count features proved to be in no, and in every, optimal support.
+def screen(prepared: Prepared, point: Point, k: int, objective: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Mark features proved to be in no, and in every, optimal support.
 
     Leaving i out removes Y_i: if kρ + λ_max(G − Y_i) is below the objective, every optimum contains i. Forcing i in
     replaces Y_i by a_ia_iᵀ with one feature less to choose: if (k − 1)ρ + λ_max(G − Y_i + a_ia_iᵀ) is below,
@@ -129,24 +130,24 @@ def screen(prepared: Prepared, point: Point, k: int, objective: float) -> tuple[
     E = D + yyᵀ ≻ 0 iff aᵀE⁻¹a < 1. Levels keep 1e-6 away from eigenvalues, so these quotients are accurate to about
     1e-7 of their terms; a margin of 1e-5 of the terms is demanded.
     """
+    outside, inside = np.zeros(prepared.size, dtype=bool), np.zeros(prepared.size, dtype=bool)
     target = objective - 2 * (point.lift(objective) - objective)
     if k == prepared.size or prepared.depth < 2 or not (target > 0 and point.lift(target) < objective):
-        return 0, 0
+        return outside, inside
     values, vectors = np.linalg.eigh(point.total)
     noise = 1e-6 * max(abs(float(values[-1])), target)
     without, forced = target - point.doubt - k * point.level, target - point.doubt - (k - 1) * point.level
     # A lower level is a stronger demand, so it may be moved below the largest eigenvalue.
     level_without = min(without, float(values[-1]) - noise)
-    outside = inside = 0
-    for _, block in prepared.blocks():
+    for columns, block in prepared.blocks():
         a = point.basis.T @ block
         y = vectors.T @ dual_vectors(a, point.weights, point.level)[0]
         a = vectors.T @ a
         if values[-2] + noise < level_without:
             terms = y**2 / (level_without - values)[:, None]
-            inside += int((1 + terms.sum(axis=0) < -1e-5 * (1 + np.abs(terms).sum(axis=0))).sum())
+            inside[columns] = 1 + terms.sum(axis=0) < -1e-5 * (1 + np.abs(terms).sum(axis=0))
         if forced > values[-1] + noise:
             inverse = (1.0 / (forced - values))[:, None]
             yy, aa, ya = (y**2 * inverse).sum(axis=0), (a**2 * inverse).sum(axis=0), (y * a * inverse).sum(axis=0)
-            outside += int((aa - ya**2 / (1 + yy) < 1 - 1e-5 * (1 + aa)).sum())
+            outside[columns] = aa - ya**2 / (1 + yy) < 1 - 1e-5 * (1 + aa)
     return outside, inside

@@ -25,6 +25,7 @@ def gamma(count: float) -> float:
 
 
 def array_of(evidence: Mapping[str, Any], name: str, axes: int) -> Vector:
+    """Read an array of finite numbers from the evidence."""
     require(name in evidence, f"its evidence lacks {name!r}")
     values = np.asarray(evidence[name])
     require(values.dtype.kind == "f" and values.ndim == axes, f"{name!r} in its evidence has the wrong form")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from certpca.arrays import Vector
 from certpca.certificates.checker.data import Prepared
@@ -12,28 +13,34 @@ from certpca.certificates.checker.dual import point_of, screen
 from certpca.certificates.checker.numbers import array_of, gamma, largest_eigenvalue, require
 from certpca.result import Certificate
 
-Rule = Callable[[Prepared, Certificate, float], tuple[float, int, int]]
+Mask = NDArray[np.bool_]
+Proved = tuple[float, Mask, Mask]  # bound, features in no optimal support, features in every one
+Rule = Callable[[Prepared, Certificate, float], Proved]
 
 
-def _trace_rule(prepared: Prepared, certificate: Certificate, objective: float) -> tuple[float, int, int]:
+def _nobody(prepared: Prepared) -> tuple[Mask, Mask]:
+    return np.zeros(prepared.size, dtype=bool), np.zeros(prepared.size, dtype=bool)
+
+
+def _trace_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """λ_max of a principal submatrix is at most its trace: the k largest diagonal entries."""
     del objective
     diagonal = np.concatenate([(block**2).sum(axis=0) for _, block in prepared.blocks()])
     top = np.sort(diagonal)[-certificate.sparsity :]
-    return prepared.lift(float(top.sum()) * (1 + gamma(prepared.depth + prepared.size + 8))), 0, 0
+    return prepared.lift(float(top.sum()) * (1 + gamma(prepared.depth + prepared.size + 8))), *_nobody(prepared)
 
 
-def _eigenvalue_rule(prepared: Prepared, certificate: Certificate, objective: float) -> tuple[float, int, int]:
+def _eigenvalue_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """No sparse vector captures more than the best dense one."""
     del certificate, objective
     gram = np.zeros((prepared.depth, prepared.depth))
     for _, block in prepared.blocks():
         gram += block @ block.T
     bound = largest_eigenvalue((gram + gram.T) / 2, gamma(prepared.size + 8) * prepared.trace)
-    return prepared.lift(bound), 0, 0
+    return prepared.lift(bound), *_nobody(prepared)
 
 
-def _row_sum_rule(prepared: Prepared, certificate: Certificate, objective: float) -> tuple[float, int, int]:
+def _row_sum_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """λ_max of a principal submatrix is at most its largest absolute row sum."""
     del objective
     k, worst = certificate.sparsity, 0.0
@@ -45,29 +52,47 @@ def _row_sum_rule(prepared: Prepared, certificate: Certificate, objective: float
         worst = max(worst, float(largest.sum(axis=1).max()))
     # Entries of a product of F are off by γ_depth |a_i||a_j| at most, k of them in a row sum.
     doubt = gamma(prepared.depth + 4) * k * prepared.trace
-    return prepared.lift(worst * (1 + gamma(k + 4)) + doubt), 0, 0
+    return prepared.lift(worst * (1 + gamma(k + 4)) + doubt), *_nobody(prepared)
 
 
-def _dual_rule(prepared: Prepared, certificate: Certificate, objective: float) -> tuple[float, int, int]:
-    """One dual point: P and ρ."""
-    evidence = certificate.evidence
-    point = point_of(prepared, evidence, "")
+def _dual_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
+    """Evaluate one dual point: P and ρ."""
+    kept, dropped = _screened(prepared, certificate, objective)
+    point = point_of(kept, certificate.evidence, "")
     bound = certificate.sparsity * point.level + largest_eigenvalue(point.total, point.doubt)
-    outside, inside = screen(prepared, point, certificate.sparsity, objective)
-    return point.lift(bound), outside, inside
+    outside, inside = screen(kept, point, certificate.sparsity, objective)
+    everywhere, nowhere = dropped.copy(), np.zeros(prepared.size, dtype=bool)
+    everywhere[~dropped], nowhere[~dropped] = outside, inside
+    return max(point.lift(bound), _floor(dropped, objective)), everywhere, nowhere
 
 
-def _tree_rule(prepared: Prepared, certificate: Certificate, objective: float) -> tuple[float, int, int]:
+def _screened(prepared: Prepared, certificate: Certificate, objective: float) -> tuple[Prepared, Mask]:
+    """Leave out features that a first dual point proves to be in no optimal support."""
+    nobody = np.zeros(prepared.size, dtype=bool)
+    if "screen_level" not in certificate.evidence:
+        return prepared, nobody
+    point = point_of(prepared, certificate.evidence, "screen_")
+    outside, _ = screen(prepared, point, certificate.sparsity, objective)
+    require(prepared.size - int(outside.sum()) >= certificate.sparsity, "it leaves too few features")
+    return prepared.keep(~outside), outside
+
+
+def _floor(dropped: Mask, objective: float) -> float:
+    # Supports with dropped features stay below the objective, so they never raise the bound above it.
+    return objective if dropped.any() else 0.0
+
+
+def _tree_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """Take the worst leaf of a tree of regions that cover all directions, each with a dual point of its own."""
-    del objective
     evidence, tree = certificate.evidence, certificate.tree
+    kept, dropped = _screened(prepared, certificate, objective)
     rays = array_of(evidence, "rays", 2)
     require(rays.shape[1] == prepared.depth, "its rays have the wrong length")
     leaves: dict[int, list[tuple[int, int]]] = {}
     _collect_leaves(tree, [], rays.shape[0], leaves)
     worst = 0.0
     for leaf, pairs in leaves.items():
-        point = point_of(prepared, evidence, f"leaf{leaf}_")
+        point = point_of(kept, evidence, f"leaf{leaf}_")
         weights = array_of(evidence, f"leaf{leaf}_weights", 1)
         require(weights.shape[0] == len(pairs), "a leaf has the wrong number of weights")
         require(bool((weights >= 0).all()), "a leaf has a negative weight")
@@ -82,7 +107,7 @@ def _tree_rule(prepared: Prepared, certificate: Certificate, objective: float) -
             doubt += 4 * math.sqrt(prepared.depth) * gamma(prepared.depth + 16) * lengths
         bound = certificate.sparsity * point.level + largest_eigenvalue((total + total.T) / 2, doubt)
         worst = max(worst, point.lift(bound))
-    return worst, 0, 0
+    return max(worst, _floor(dropped, objective)), dropped, np.zeros(prepared.size, dtype=bool)
 
 
 def _collect_leaves(

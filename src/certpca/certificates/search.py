@@ -1,0 +1,277 @@
+"""The search for a certificate: cheap bounds first, then the dual, then regions, until the gap is small enough.
+
+What is found is only a suggestion. The bound that a certificate claims is the one the independent checker
+derives from its evidence, rounded up.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from certpca.arrays import Indices, Vector, to_vector, top_k
+from certpca.budget import Progress
+from certpca.certificates.checker import examine, fingerprint
+from certpca.linalg.eigen import leading_on_support
+from certpca.linalg.swaps import SwapSearch
+from certpca.operators import Operator, on_host
+from certpca.operators.base import LARGEST_FORMED_SIZE
+from certpca.relaxation.l0_dual import DualPoint, DualProblem, improve
+from certpca.relaxation.regions import Cover, Region, cover
+from certpca.result import Certificate
+
+ROW_SUMS_UP_TO = 4096  # features up to which every pair of columns is multiplied
+ROUNDED_UP = 1e-8  # relative; what another machine's roundings may add to the checker's bound
+ROOT_STEPS = 80
+SHRINK_FROM = 0.1  # share of features that must be excluded before the dual is solved again without them
+
+
+@dataclass(slots=True)
+class Incumbent:
+    """The best loadings known, improved from directions of sample space that the dual suggests."""
+
+    operator: Operator
+    support: Indices
+    loadings: Vector
+    objective: float
+
+    def try_images(self, images: Sequence[Vector]) -> float:
+        """Start a local search from the largest entries of each image and keep what is better."""
+        diagonal = to_vector(self.operator.diagonal())
+        for image in images:
+            search = SwapSearch(self.operator, top_k(np.abs(image), self.support.size), diagonal)
+            while search.threshold():
+                pass
+            if search.objective > self.objective * (1 + 1e-9):
+                self.support = search.support
+                self.objective, self.loadings = leading_on_support(self.operator, self.support)
+        return self.objective
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """When to stop, and with what to begin."""
+
+    target_gap: float
+    branching: bool = True
+    warm: Certificate | None = None
+
+    def reached(self, objective: float, bound: float) -> bool:
+        """Whether the gap is as small as asked for."""
+        return bound <= 0 or 1 - objective / bound <= self.target_gap
+
+
+def find_certificate(
+    operator: Operator, sparsity: int, support: Indices, loadings: Vector, goal: Goal, progress: Progress
+) -> Certificate:
+    """Return the best certificate that the budget allows; there always is one."""
+    host = on_host(operator)
+    objective = host.quadratic_form(support, loadings)
+    incumbent = Incumbent(host, support, loadings, objective)
+    source = operator.source()
+    blank = Certificate(
+        kind="",
+        size=operator.size,
+        sparsity=sparsity,
+        upper_bound=np.inf,
+        matrix=operator.description,
+        normalisation=source.normalisation(),
+        fingerprint=fingerprint(source),
+        support=support,
+        loadings=loadings,
+    )
+
+    def proved(kind: str, evidence: dict[str, Any], tree: Any = None) -> Certificate:
+        draft = replace(
+            blank, kind=kind, evidence=evidence, tree=tree, support=incumbent.support, loadings=incumbent.loadings
+        )
+        proof = examine(draft, source)
+        return replace(
+            draft,
+            upper_bound=proof.upper_bound * (1 + ROUNDED_UP),
+            objective=proof.objective,
+            outside=int(proof.outside.size),
+            inside=int(proof.inside.size),
+            seconds=progress.seconds,
+        )
+
+    kind, cheap = min(_cheap_bounds(host, sparsity), key=lambda item: item[1])
+    progress.tick(incumbent.objective, cheap)
+    if goal.reached(incumbent.objective, cheap) or progress.exhausted or _too_deep(operator):
+        return proved(kind, {})
+    problem = DualProblem(operator, sparsity)
+    point = _root(problem, incumbent, goal, cheap, progress)
+    if min(problem.scale, cheap) <= point.bound:
+        kind = kind if cheap <= problem.scale else "largest-eigenvalue"
+        return proved(kind, {})
+    evidence = point_evidence(point)
+    certificate = proved("l0-dual", evidence)
+    if goal.reached(incumbent.objective, certificate.upper_bound) or progress.exhausted:
+        return certificate
+    features = np.arange(operator.size)
+    if certificate.outside >= SHRINK_FROM * operator.size:
+        certificate, point, features = _shrunk(certificate, point, problem, incumbent, goal, progress, proved, source)
+        evidence = dict(certificate.evidence)
+    if not goal.branching or goal.reached(incumbent.objective, certificate.upper_bound) or progress.exhausted:
+        return certificate
+    found = _branch(problem, point, features, incumbent, goal, progress)
+    if found is None or not found.bound < certificate.upper_bound:
+        return certificate
+    screening = {name: value for name, value in evidence.items() if name.startswith("screen_")}
+    branched = proved("l0-tree", {**screening, **cover_evidence(found)}, tree_of(found))
+    return branched if branched.upper_bound < certificate.upper_bound else certificate
+
+
+def _too_deep(operator: Operator) -> bool:
+    rows = getattr(operator, "rows", operator.size)
+    return min(rows, operator.size) > LARGEST_FORMED_SIZE
+
+
+def _cheap_bounds(operator: Operator, sparsity: int) -> list[tuple[str, float]]:
+    """Estimate the closed-form bounds; the checker proves the one that is used."""
+    diagonal = np.sort(to_vector(operator.diagonal()))[::-1]
+    bounds = [("trace", float(diagonal[:sparsity].sum()))]
+    if operator.size <= ROW_SUMS_UP_TO:
+        worst = 0.0
+        for start in range(0, operator.size, 512):
+            part = np.abs(to_vector(operator.columns(np.arange(start, min(start + 512, operator.size)))))
+            ordered = np.partition(part, operator.size - sparsity, axis=0)[operator.size - sparsity :]
+            worst = max(worst, float(ordered.sum(axis=0).max()))
+        bounds.append(("row-sums", worst))
+    if operator.size <= 512 or sparsity == operator.size:
+        value = leading_on_support(operator, np.arange(operator.size))[0]
+        bounds.append(("largest-eigenvalue", value))
+    return bounds
+
+
+def _root(problem: DualProblem, incumbent: Incumbent, goal: Goal, cheap: float, progress: Progress) -> DualPoint:
+    """Improve the dual point for all directions until the relaxation itself is what is left of the gap."""
+    best: DualPoint | None = None
+    value, stalled = -np.inf, 0
+    for step, point in enumerate(improve(problem, _start(problem, incumbent, goal))):
+        value = max(value, point.value)
+        if best is None or point.bound < best.bound:
+            stalled = 0 if best is None or best.bound - point.bound > 0.01 * (best.bound - value) else stalled + 1
+            best = point
+        else:
+            stalled += 1
+        if step % 8 == 4:
+            leading = to_vector(point.basis[:, -3:])
+            incumbent.try_images([_image(problem, leading[:, column]) for column in range(leading.shape[1])])
+        bound = min(best.bound, cheap)
+        going = progress.tick(incumbent.objective, bound)
+        rest = best.bound - value  # what is left for the optimiser; the relaxation itself cannot go below `value`
+        nearly = rest <= max(1e-10 * best.bound, 0.02 * max(value - incumbent.objective, 0.0))
+        if not going or goal.reached(incumbent.objective, bound) or nearly or stalled >= 12 or step >= ROOT_STEPS:
+            return best
+    raise AssertionError
+
+
+def _start(problem: DualProblem, incumbent: Incumbent, goal: Goal) -> Any:
+    """Begin at the density of an earlier certificate of the same data, or at the incumbent's direction."""
+    warm = goal.warm
+    length = problem.depth * (problem.depth + 1) // 2
+    if warm is not None and warm.kind == "l0-dual" and np.size(warm.evidence.get("density")) == length:
+        density = unpacked(np.asarray(warm.evidence["density"], dtype=np.float64), problem.depth)
+        problem.warm_start(float(warm.evidence["level"]), None)
+        there = problem.xp.asarray(density, dtype=problem.xp.float64, device=problem.device)
+        return 0.95 * there + 0.05 * problem.start(problem.directions(incumbent.support, incumbent.loadings))
+    return problem.start(problem.directions(incumbent.support, incumbent.loadings))
+
+
+def _image(problem: DualProblem, direction: Vector) -> Vector:
+    xp = problem.xp
+    there = xp.asarray(direction, dtype=problem.rows.dtype, device=problem.device)
+    return to_vector(problem.rows @ there)
+
+
+def _shrunk(
+    certificate: Certificate,
+    point: DualPoint,
+    problem: DualProblem,
+    incumbent: Incumbent,
+    goal: Goal,
+    progress: Progress,
+    proved: Callable[..., Certificate],
+    source: Any,
+) -> tuple[Certificate, DualPoint, Indices]:
+    """Solve the dual again without the features that are proved to be in no optimal support."""
+    outside = examine(certificate, source).outside
+    features = np.setdiff1d(np.arange(certificate.size), outside)
+    problem.keep(features)
+    start = problem.xp.asarray(point.density(), dtype=problem.xp.float64, device=problem.device)
+    problem.warm_start(point.level, None)
+    best = None
+    for step, again in enumerate(improve(problem, 0.95 * start + 0.05 * problem.tail())):
+        best = again if best is None or again.bound < best.bound else best
+        going = progress.tick(incumbent.objective, best.bound)
+        if not going or step >= ROOT_STEPS // 2 or goal.reached(incumbent.objective, best.bound):
+            break
+        if best.bound - again.value <= 0.02 * max(again.value - incumbent.objective, 0.0):
+            break
+    assert best is not None
+    screening = {f"screen_{name}": value for name, value in certificate.evidence.items()}
+    tighter = proved("l0-dual", {**screening, **point_evidence(best)})
+    return (tighter if tighter.upper_bound < certificate.upper_bound else certificate), best, features
+
+
+def _branch(
+    problem: DualProblem,
+    point: DualPoint,
+    features: Indices,
+    incumbent: Incumbent,
+    goal: Goal,
+    progress: Progress,
+) -> Cover | None:
+    def search(directions: Sequence[Vector]) -> float:
+        images = []
+        for direction in directions:
+            image = np.zeros(incumbent.operator.size)
+            image[features] = _image(problem, direction)
+            images.append(image)
+        return incumbent.try_images(images)
+
+    found = None
+    for found in cover(problem, point, incumbent.objective, goal.target_gap, search):
+        if not progress.tick(incumbent.objective, found.bound) or goal.reached(incumbent.objective, found.bound):
+            break
+    return found
+
+
+# --- evidence -------------------------------------------------------------------------------------------------------
+
+
+def point_evidence(point: DualPoint) -> dict[str, Any]:
+    """Pack P (lower triangle, single precision) and ρ."""
+    density = point.density()
+    return {"density": density[np.tril_indices(density.shape[0])].astype(np.float32), "level": np.float64(point.level)}
+
+
+def unpacked(packed: Vector, depth: int) -> Vector:
+    """Return the symmetric matrix of a packed lower triangle."""
+    matrix = np.zeros((depth, depth))
+    matrix[np.tril_indices(depth)] = packed
+    return np.asarray(matrix + np.tril(matrix, -1).T)
+
+
+def cover_evidence(found: Cover) -> dict[str, Any]:
+    """Pack the rays and the dual point of every leaf."""
+    evidence: dict[str, Any] = {"rays": np.array(found.rays)}
+    for number, leaf in enumerate(found.leaves()):
+        for name, value in point_evidence(leaf.point).items():
+            evidence[f"leaf{number}_{name}"] = value
+        evidence[f"leaf{number}_weights"] = np.asarray(leaf.weights, dtype=np.float64)
+    return evidence
+
+
+def tree_of(found: Cover) -> Any:
+    """Describe how the regions were split, in plain lists and numbers."""
+    numbers = {id(leaf): number for number, leaf in enumerate(found.leaves())}
+
+    def describe(region: Region) -> Any:
+        if not region.children:
+            return {"leaf": numbers[id(region)]}
+        return {"cuts": list(region.cuts), "children": [describe(child) for child in region.children]}
+
+    return describe(found.root)

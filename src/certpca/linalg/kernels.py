@@ -1,0 +1,171 @@
+"""Measured hot loops: the secular equations of the dual bound, one for each feature.
+
+Rows of a panel C hold features in the eigenvectors of a density matrix with eigenvalues p. For a level ρ the root
+θ > 0 of Σ_j p_j C_ij² / (θ + ρ p_j) = 1 is found by Newton's method on the reciprocal of the left side, which is
+increasing and concave in θ: a step from anywhere lands at or left of the root and climbs from there.
+Written against the array API; the compiled twin (numba, host arrays only) does the same without temporaries and is
+about ten times as fast on two cores (`benchmarks/speed/secular.py`).
+"""
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from certpca.arrays import Array, is_host, namespace
+
+NEWTON_STEPS = 60
+CHUNK = 1 << 22  # entries of a panel worked on at a time, to bound temporaries
+
+
+def relative_tolerance(dtype: Any) -> float:
+    """Relative change of θ at which Newton's method stops."""
+    return 1e-5 if np.dtype(str(dtype).rsplit(".", 1)[-1]) == np.float32 else 1e-11
+
+
+def secular(panel: Array, weights: Array, level: float, guess: Array) -> tuple[Array, Array, Array]:
+    """Solve the secular equation of every row.
+
+    Returns θ, the share y'P²y / y'Py and the norm y'Py with y = (θ + ρP)⁻¹a; all zero where |a|² ≤ ρ, since that
+    feature needs no dual matrix. `guess` holds θ of a neighbouring problem, or zeros.
+    """
+    xp = namespace(panel)
+    compiled = _compiled() if is_host(panel) else None
+    if compiled is not None:
+        theta = np.array(guess, dtype=np.float64)
+        share, norm = np.empty_like(theta), np.empty_like(theta)
+        kind = panel.dtype.type
+        solve, _ = compiled
+        tolerance = relative_tolerance(panel.dtype)
+        solve(panel, weights.astype(panel.dtype), kind(level), theta, share, norm, tolerance, NEWTON_STEPS)
+        return theta, share, norm
+    parts = [_secular_chunk(xp, panel[rows, :], weights, level, guess[rows]) for rows in _row_chunks(panel.shape)]
+    theta, share, norm = (xp.concat([part[index] for part in parts]) for index in range(3))
+    return theta, share, norm
+
+
+def dual_rows(panel: Array, weights: Array, level: float, theta: Array, norm: Array) -> Array:
+    """Return Z with ZᵀZ = Σ Y_i in the eigenvectors of the density: Z_i = √(θ/y'Py) (θ + ρP)⁻¹ a. Reuses host panels."""
+    xp = namespace(panel)
+    compiled = _compiled() if is_host(panel) else None
+    if compiled is not None:
+        kind = panel.dtype.type
+        compiled[1](panel, weights.astype(panel.dtype), kind(level), theta, norm)
+        return panel
+    live = theta > 0
+    one = xp.ones_like(theta)
+    factor = xp.where(live, xp.sqrt(theta / xp.where(live, norm, one)), xp.zeros_like(theta))
+    safe = xp.where(live, theta, one)
+    chunks = [
+        panel[rows, :] * xp.astype(factor[rows, None] / (safe[rows, None] + level * weights[None, :]), panel.dtype)
+        for rows in _row_chunks(panel.shape)
+    ]
+    return xp.concat(chunks, axis=0)
+
+
+def _row_chunks(shape: tuple[int, ...]) -> list[slice]:
+    height = max(1, CHUNK // max(1, shape[1]))
+    return [slice(start, min(start + height, shape[0])) for start in range(0, shape[0], height)]
+
+
+def _secular_chunk(xp: Any, panel: Array, weights: Array, level: float, guess: Array) -> tuple[Array, Array, Array]:
+    tolerance = relative_tolerance(panel.dtype)
+    p = xp.astype(weights, panel.dtype)
+    squares = panel * panel
+    weighted = squares * p[None, :]
+    top = xp.sum(weighted, axis=1)
+    live = (xp.sum(squares, axis=1) > level * (1 + 1e-6)) & (top > 0)
+    one = xp.ones_like(top)
+    start = xp.astype(guess, panel.dtype)
+    theta = xp.where((start > 0) & (start <= top), start, top)
+    theta = xp.where(live, theta, one)
+    shift = level * p
+    for _ in range(NEWTON_STEPS):
+        inverse = 1 / (theta[:, None] + shift[None, :])
+        terms = weighted * inverse
+        left, slope = xp.sum(terms, axis=1), xp.sum(terms * inverse, axis=1)
+        usable = live & (slope > 0)
+        step = (left - left * left) / xp.where(usable, slope, one)
+        new = xp.where(usable, theta - step, theta)
+        new = xp.where(new > 0, new, theta * 0.05)
+        moved = xp.abs(new - theta) > tolerance * new
+        theta = new
+        if not bool(xp.any(moved & live)):
+            break
+    y2 = squares / (theta[:, None] + shift[None, :]) ** 2
+    norm = xp.sum(y2 * p[None, :], axis=1)
+    share = xp.sum(y2 * (p * p)[None, :], axis=1) / xp.where(norm > 0, norm, one)
+    zero = xp.zeros_like(top)
+    results = (xp.where(live, part, zero) for part in (theta, share, norm))
+    return tuple(xp.astype(part, xp.float64) for part in results)  # type: ignore[return-value]
+
+
+@cache
+def _compiled() -> tuple[Any, Any] | None:
+    """Compile the host loops once, or do without where numba is not to be had."""
+    try:
+        import numba
+    except ImportError:
+        return None
+
+    @numba.njit(fastmath=True, parallel=True, cache=True)  # type: ignore[untyped-decorator]
+    def solve(panel, p, level, theta, share, norm, tolerance, steps):  # type: ignore[no-untyped-def]
+        count, depth = panel.shape
+        one = panel.dtype.type(1.0)
+        for i in numba.prange(count):
+            a = panel[i]
+            length = panel.dtype.type(0.0)
+            top = panel.dtype.type(0.0)
+            for j in range(depth):
+                length += a[j] * a[j]
+                top += p[j] * a[j] * a[j]
+            if length <= level * (1.0 + 1e-6) or top <= 0.0:
+                theta[i] = 0.0
+                share[i] = 0.0
+                norm[i] = 0.0
+                continue
+            root = theta[i]
+            if root <= 0.0 or root > top:
+                root = top
+            for _ in range(steps):
+                left = panel.dtype.type(0.0)
+                slope = panel.dtype.type(0.0)
+                now = panel.dtype.type(root)
+                for j in range(depth):
+                    inverse = one / (now + level * p[j])
+                    term = p[j] * a[j] * a[j] * inverse
+                    left += term
+                    slope += term * inverse
+                new = root - (1.0 / left - 1.0) * left * left / slope
+                if new <= 0.0:
+                    new = 0.05 * root
+                change = abs(new - root)
+                root = new
+                if change <= tolerance * root:
+                    break
+            total = panel.dtype.type(0.0)
+            inner = panel.dtype.type(0.0)
+            now = panel.dtype.type(root)
+            for j in range(depth):
+                y = a[j] / (now + level * p[j])
+                total += p[j] * y * y
+                inner += p[j] * p[j] * y * y
+            theta[i] = root
+            norm[i] = total
+            share[i] = inner / total
+
+    @numba.njit(fastmath=True, parallel=True, cache=True)  # type: ignore[untyped-decorator]
+    def scale(panel, p, level, theta, norm):  # type: ignore[no-untyped-def]
+        count, depth = panel.shape
+        for i in numba.prange(count):
+            if theta[i] <= 0.0:
+                for j in range(depth):
+                    panel[i, j] = 0.0
+            else:
+                factor = panel.dtype.type(math.sqrt(theta[i] / norm[i]))
+                root = panel.dtype.type(theta[i])
+                for j in range(depth):
+                    panel[i, j] = factor * panel[i, j] / (root + level * p[j])
+
+    return solve, scale

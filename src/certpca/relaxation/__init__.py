@@ -1,0 +1,1 @@
+"""The optimisers behind certificates. What they find is proved elsewhere, by the checker."""

@@ -1,0 +1,416 @@
+"""The dual of the sparsity constraint in sample space: minimise kρ + λ_max(Σ Y_i) over all dual points.
+
+With a density matrix P (positive definite, trace one) and a level ρ, the best Y_i for the functional ⟨P, ·⟩ has the value θ_i of a
+secular equation; ψ(P) = min_ρ kρ + Σ θ_i(P, ρ) is concave with gradient G = Σ Y_i, and for every P and ρ
+
+    ψ(P) ≤ value of the relaxation ≤ kρ + λ_max(G).
+
+(d'Aspremont, Bach & El Ghaoui, "Optimal Solutions for Sparse Principal Component Analysis", JMLR 2008, moved from the penalised
+to the constrained problem.) The optimiser follows the central path of max ψ(P) + μ log det P. There
+G = λI − μP⁻¹, so the gap is μ times the depth, and small eigenvalues of P are only polynomially small, which tames the
+sensitivity of G to them; exponentiated-gradient steps suffer from it. In the frame P = LLᵀ, L = Q√p, and for
+P(E) = L(I + E)Lᵀ the gradient is R = LᵀGL − γp + μ(I − dp) with γ = ⟨P, G⟩; the Hessian is replaced by its diagonal
+H_jl = W_jl + W_lj + μ, W_jl = p_l Σ_i ρp_j/(θ_i + ρp_j) Z_il², summed by groups of similar θ. One step costs two products with all
+features, one solve of their secular equations, and one eigendecomposition of the depth.
+
+Regions of directions enter as pairs of rays (r, s): on (r·ξ)(s·ξ) ≤ 0 the term σM, M = −(rsᵀ + srᵀ)/2, may be added to G for σ ≥ 0.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from certpca.arrays import Array, Vector, to_vector
+from certpca.errors import InvalidProblemError
+from certpca.linalg.kernels import dual_rows, secular
+from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
+
+SINGLE_FROM = 4_000_000  # entries of F from which products are made in single precision
+THETA_GROUPS = 24
+CENTRING = 0.3  # share of the current gap that the next barrier weight aims at
+LARGEST_STEP = 1.5  # of the scaled step, in spectral norm
+WEIGHT_FLOOR = 1e-13
+
+Pair = tuple[Vector, Vector]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DualPoint:
+    """P = Q diag(p) Qᵀ and ρ, with weights σ of regions; `bound` and `value` are estimates in the matrix's own units.
+
+    `bound` is kρ + λ_max as computed while optimising, `value` is ψ: what is still to be gained lies between them.
+    """
+
+    basis: Array
+    weights: Array
+    level: float
+    region_weights: Vector
+    bound: float
+    value: float
+    theta: Array
+
+    def density(self) -> Vector:
+        """Return P on the host."""
+        basis, weights = to_vector(self.basis), to_vector(self.weights)
+        return np.asarray((basis * weights) @ basis.T)
+
+
+class DualProblem:
+    """The features as rows, scaled so that the largest eigenvalue is one."""
+
+    def __init__(self, operator: Operator, sparsity: int) -> None:
+        rows, xp, device = _feature_rows(operator)
+        self.xp, self.device = xp, device
+        self.sparsity = sparsity
+        size, self.depth = rows.shape
+        gram = xp.astype(xp.matrix_transpose(rows) @ rows, xp.float64)
+        values, vectors = xp.linalg.eigh((gram + xp.matrix_transpose(gram)) / 2)
+        self.scale = float(values[-1])
+        if not self.scale > 0:
+            msg = "the matrix is zero: its bound is zero"
+            raise InvalidProblemError(msg)
+        self.rows = rows / math.sqrt(self.scale)
+        self._spread = to_vector(values) / self.scale
+        self._axes = vectors
+        self.lengths = xp.astype(xp.sum(self.rows * self.rows, axis=1), xp.float64)
+        self._theta = xp.zeros(size, dtype=xp.float64, device=device)
+        self._level: float | None = None
+
+    def start(self, direction: Vector | None = None, share: float = 0.2) -> Array:
+        """Return a density that leans on one direction of sample space and keeps all others alive."""
+        xp = self.xp
+        tail = self.tail()
+        lead = to_vector(self._axes[:, -1]) if direction is None else direction / np.linalg.norm(direction)
+        one = xp.asarray(lead, dtype=xp.float64, device=self.device)
+        return share * tail + (1 - share) * one[:, None] * one[None, :]
+
+    def tail(self) -> Array:
+        """Return a density spread over all of sample space."""
+        spread = np.maximum(self._spread, 0.0)
+        weights = 0.7 * spread / spread.sum() + 0.3 / self.depth
+        there = self.xp.asarray(weights, dtype=self.xp.float64, device=self.device)
+        return (self._axes * there[None, :]) @ self.xp.matrix_transpose(self._axes)
+
+    def warm_start(self, level: float | None, theta: Array | None) -> None:
+        """Begin the next search for ρ and θ where another ended (level in the matrix's own units)."""
+        self._level = None if level is None else level / self.scale
+        if theta is not None:
+            self._theta = theta
+
+    def keep(self, features: Vector) -> None:
+        """Go on with fewer features."""
+        chosen = self.xp.asarray(np.asarray(features), device=self.device)
+        self.rows = self.xp.take(self.rows, chosen, axis=0)
+        self.lengths = self.xp.take(self.lengths, chosen, axis=0)
+        self._theta = self.xp.take(self._theta, chosen, axis=0)
+
+    def directions(self, support: Any, loadings: Vector) -> Vector:
+        """Return the direction of sample space that sparse loadings point to."""
+        xp = self.xp
+        chosen = xp.take(self.rows, xp.asarray(np.asarray(support), device=self.device), axis=0)
+        return np.asarray(to_vector(chosen).T @ loadings)
+
+    def evaluate(self, basis: Array, weights: Array, tolerance: float) -> "_Evaluation":
+        """Compute ψ, its level, its gradient in the basis, and the diagonal of its Hessian."""
+        xp, k = self.xp, self.sparsity
+        panel = self.rows @ xp.astype(basis, self.rows.dtype)
+        high, low = float(xp.max(self.lengths)), 0.0
+        passes = 6
+        if self._level is None:
+            values = to_vector((panel * panel) @ xp.astype(weights, panel.dtype))
+            level = 0.7 * float(np.partition(values, values.size - k)[values.size - k])
+            passes = 25
+        else:
+            level = self._level
+        level = min(max(level, 0.0), 0.999 * high)
+        floor = 1e-12 * high
+        earlier: tuple[float, float] | None = None
+        for turn in range(passes):
+            self._theta, share, norm = secular(panel, weights, level, self._theta)
+            total = float(xp.sum(share))
+            settled = abs(total - k) <= tolerance * k or (level == 0.0 and total <= k)
+            if settled or turn == passes - 1:
+                break
+            low, high = (max(low, level), high) if total > k else (low, min(high, level))
+            new = _next_level(level, total, k, earlier)
+            if not low < new < high:
+                new = math.sqrt(low * high) if low > 0 else 0.25 * high
+            earlier, level = (level, total), (0.0 if new <= floor else new)
+        self._level = level
+        theta = self._theta
+        value = k * level + float(xp.sum(theta))
+        if level > 0:  # ψ is the minimum over ρ: take off what an inexact ρ can have added
+            value -= abs(total - k) * min(high - low, 10 * level * abs(total / k - 1))
+        trusted = abs(total - k) <= 0.05 * k or level == 0.0
+        dual = dual_rows(panel, weights, level, theta, norm)
+        curvature = self._curvature(dual, theta, level, weights)
+        gradient = _gram(xp, dual)
+        return _Evaluation(value if trusted else -math.inf, level, gradient, curvature, theta)
+
+    def _curvature(self, dual: Array, theta: Array, level: float, weights: Array) -> Array:
+        """Sum W over groups of features with similar θ: O(size · depth) instead of O(size · depth²)."""
+        xp = self.xp
+        host = to_vector(theta)
+        live = host > 0
+        if not live.any() or level == 0.0:
+            return xp.zeros((self.depth, self.depth), dtype=xp.float64, device=self.device)
+        logs = np.log(host[live])
+        edges = np.linspace(logs.min(), logs.max() + 1e-9, THETA_GROUPS + 1)
+        group = np.full(host.size, -1)
+        group[live] = np.clip(np.searchsorted(edges, logs, side="right") - 1, 0, THETA_GROUPS - 1)
+        member = xp.asarray((group[None, :] == np.arange(THETA_GROUPS)[:, None]), device=self.device)
+        squares = xp.astype(member, dual.dtype) @ (dual * dual)
+        centre = xp.asarray(np.exp((edges[:-1] + edges[1:]) / 2), dtype=xp.float64, device=self.device)
+        shift = level * weights
+        ratio = shift[None, :] / (centre[:, None] + shift[None, :])
+        return (xp.matrix_transpose(ratio) @ xp.astype(squares, xp.float64)) * weights[None, :]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Evaluation:
+    value: float
+    level: float
+    gradient: Array
+    curvature: Array
+    theta: Array
+
+
+def improve(
+    problem: DualProblem, density: Array, pairs: Sequence[Pair] = (), region_weights: Vector | None = None
+) -> Iterator[DualPoint]:
+    """Yield one dual point after each step along the central path, for as long as the caller wants.
+
+    The bounds need not fall at every step: keep the best.
+    """
+    xp, depth, k = problem.xp, problem.depth, problem.sparsity
+    weights, basis = xp.linalg.eigh((density + xp.matrix_transpose(density)) / 2)
+    basis, weights = _normalised(xp, basis, weights)
+    sigma = np.full(len(pairs), 0.02) if region_weights is None else np.array(region_weights, dtype=np.float64)
+    barrier: float | None = None
+    caution, rejected, steps, tolerance = 1.0, 0, 0, 3e-3
+    previous: tuple[float, float, Array, Array, Array] | None = None
+    finest = 1e-10 if problem.rows.dtype == xp.float64 else 2e-5
+    while True:
+        found = problem.evaluate(basis, weights, tolerance)
+        total, slack, rays = _with_regions(problem, found.gradient, basis, weights, pairs, sigma)
+        held = float(xp.sum(weights * xp.linalg.diagonal(total)))
+        top = _largest_eigenvalue(xp, total)
+        bound, value = k * found.level + top, found.value + float(sigma @ slack)
+        unit = problem.scale
+        yield DualPoint(
+            basis, weights, found.level * unit, sigma.copy() * unit, bound * unit, value * unit, found.theta
+        )
+        volume = float(xp.sum(xp.log(weights)))
+        root = xp.sqrt(weights)
+        if previous is not None and barrier is not None and not pairs:
+            worse = -value / barrier - volume > -previous[0] / barrier - previous[1] + 3e-6 * abs(value) / barrier
+            if worse and rejected < 3:
+                # The barrier function fell: take a shorter step from the same place.
+                rejected, caution = rejected + 1, max(0.15, 0.6 * caution)
+                step = previous[2] * 0.3
+                basis, weights = _moved(xp, previous[4], previous[3], step)
+                previous = (*previous[:2], step, *previous[3:])
+                steps += 1
+                continue
+        caution = min(1.0, 1.15 * caution) if rejected == 0 else caution
+        rejected = 0
+        open_gap = max(top - held, 0.0)
+        tolerance = min(3e-3, max(finest, 0.1 * open_gap / max(bound, 1e-300)))
+        current = max(open_gap / (depth + len(pairs)), 1e-14)
+        off_centre = current / barrier if barrier is not None else 1.0
+        barrier = CENTRING * current if barrier is None else max(min(barrier, CENTRING * current), 0.1 * barrier)
+        slope = total * root[:, None] * root[None, :]
+        slope = slope + _diagonal_matrix(xp, barrier - (held + barrier * depth) * weights)
+        hessian = found.curvature + xp.matrix_transpose(found.curvature) + barrier
+        step = slope / hessian
+        change = np.empty(0)
+        if pairs:
+            step, change = _region_step(xp, step, hessian, root, weights, rays, slack, sigma, barrier)
+        length = 1.0
+        if steps > 2 and off_centre > 2.5:
+            length = max(0.35, math.sqrt(2.5 / off_centre))
+        length = min(length, caution)
+        length *= min(1.0, LARGEST_STEP / (length * max(_spectral_norm(xp, step), 1e-300)))
+        step = step * length
+        if pairs:
+            sigma = np.maximum(sigma + length * change, 1e-12)
+        previous = (value, volume, step, root, basis)
+        basis, weights = _moved(xp, basis, root, step)
+        steps += 1
+
+
+def _next_level(level: float, total: float, k: int, earlier: tuple[float, float] | None) -> float:
+    """Take a secant step for log(total) against log(level), or a guess where there is no secant."""
+    if earlier is not None and min(total, earlier[1], level, earlier[0]) > 0 and level != earlier[0]:
+        slope = math.log(total / earlier[1]) / math.log(level / earlier[0])
+        if slope < -1e-3:
+            return level * math.exp(max(-4.0, min(4.0, math.log(k / total) / slope)))
+        return -1.0
+    return level * math.sqrt(total / k) if total > 0 and level > 0 else -1.0
+
+
+def _feature_rows(operator: Operator) -> tuple[Array, Any, Any]:
+    """Return features as rows; where samples outnumber features, in the coordinates of the matrix's square root."""
+    xp, size = operator.xp, operator.size
+    factor = operator.factor() if not _many_samples(operator) else None
+    if factor is None:
+        matrix = xp.asarray(operator.submatrix(np.arange(size)), dtype=xp.float64, device=operator.device)
+        values, vectors = xp.linalg.eigh(matrix)
+        root = (vectors * xp.sqrt(xp.where(values > 0, values, xp.zeros_like(values)))[None, :]) @ xp.matrix_transpose(
+            vectors
+        )
+        return xp.astype(root, _precision(xp, size * size)), xp, operator.device
+    if factor.depth > LARGEST_FORMED_SIZE:
+        msg = (
+            f"the dual bound works with matrices of order min(samples, features) = {factor.depth}, "
+            f"allowed up to {LARGEST_FORMED_SIZE}"
+        )
+        raise InvalidProblemError(msg)
+    dtype = _precision(xp, size * factor.depth)
+    width = max(1, (64 << 20) // (8 * factor.depth))
+    blocks = [xp.matrix_transpose(block) for _, block in factor.blocks(width, dtype)]
+    return xp.concat(blocks, axis=0), xp, operator.device
+
+
+def _many_samples(operator: Operator) -> bool:
+    rows = getattr(operator, "rows", None)
+    return rows is not None and rows > operator.size
+
+
+def _precision(xp: Any, entries: int) -> Any:
+    return xp.float32 if entries > SINGLE_FROM else xp.float64
+
+
+def _gram(xp: Any, rows: Array) -> Array:
+    """Return rowsᵀ rows in float64; on the host, half the work by symmetry."""
+    if isinstance(rows, np.ndarray) and rows.shape[1] >= 200:
+        from scipy.linalg.blas import dsyrk, ssyrk
+
+        lower = (ssyrk if rows.dtype == np.float32 else dsyrk)(1.0, rows.T, lower=1).astype(np.float64)
+        return np.tril(lower) + np.tril(lower, -1).T
+    return xp.astype(xp.matrix_transpose(rows) @ rows, xp.float64)
+
+
+def _diagonal_matrix(xp: Any, entries: Array) -> Array:
+    return xp.eye(entries.shape[0], dtype=entries.dtype, device=_device(entries)) * entries[None, :]
+
+
+def _device(array: Array) -> Any:
+    from certpca.arrays import device_of
+
+    return device_of(array)
+
+
+def _normalised(xp: Any, basis: Array, weights: Array) -> tuple[Array, Array]:
+    floor = WEIGHT_FLOOR * float(weights[-1])
+    weights = xp.where(weights > floor, weights, xp.full_like(weights, floor))
+    return basis, weights / xp.sum(weights)
+
+
+def _moved(xp: Any, basis: Array, root: Array, step: Array) -> tuple[Array, Array]:
+    """Return the eigenvectors and eigenvalues of L(I + E/2)²Lᵀ, scaled to trace one."""
+    factor = root[:, None] * step / 2 + _diagonal_matrix(xp, root)
+    square = factor @ xp.matrix_transpose(factor)
+    if isinstance(square, np.ndarray):
+        from scipy.linalg import eigh
+
+        weights, turn = eigh(square, driver="evd", overwrite_a=True, check_finite=False)
+    else:
+        weights, turn = xp.linalg.eigh(square)
+    return _normalised(xp, basis @ turn, weights)
+
+
+def _spectral_norm(xp: Any, matrix: Array, steps: int = 30) -> float:
+    """Estimate the norm of a symmetric matrix by Lanczos' method."""
+    low, high = _lanczos_ends(xp, matrix, steps)
+    return max(-low, high)
+
+
+def _lanczos_ends(xp: Any, matrix: Array, steps: int) -> tuple[float, float]:
+    from scipy.linalg import eigvalsh_tridiagonal
+
+    depth = matrix.shape[0]
+    start = np.random.default_rng(0).standard_normal(depth)
+    vector = xp.asarray(start / np.linalg.norm(start), dtype=matrix.dtype, device=_device(matrix))
+    kept = vector[:, None]
+    diagonal: list[float] = []
+    beside: list[float] = []
+    for _ in range(min(steps, depth)):
+        image = matrix @ vector
+        diagonal.append(float(xp.sum(image * vector)))
+        for _ in range(2):
+            image = image - kept @ (xp.matrix_transpose(kept) @ image)
+        length = float(xp.linalg.vector_norm(image))
+        if length <= 1e-12 * max(abs(entry) for entry in diagonal) + 1e-300:
+            break
+        beside.append(length)
+        vector = image / length
+        kept = xp.concat([kept, vector[:, None]], axis=1)
+    ends = eigvalsh_tridiagonal(np.array(diagonal), np.array(beside[: len(diagonal) - 1]))
+    return float(ends[0]), float(ends[-1])
+
+
+def _largest_eigenvalue(xp: Any, matrix: Array, relative: float = 1e-6) -> float:
+    """Return λ_max, or slightly more: a Lanczos value raised until a Cholesky factorisation succeeds."""
+    depth = matrix.shape[0]
+    if depth <= 300 or not isinstance(matrix, np.ndarray):
+        return float(xp.linalg.eigvalsh(matrix)[-1])
+    from scipy.linalg.lapack import dpotrf
+
+    top = _lanczos_ends(xp, matrix, 40)[1]
+    size = abs(top) + 1e-300
+    while True:
+        shifted = -matrix
+        shifted[np.diag_indices(depth)] += top + relative * size
+        if dpotrf(shifted, lower=1, overwrite_a=1, clean=0)[1] == 0:
+            return top + relative * size
+        relative *= 3
+
+
+def _with_regions(
+    problem: DualProblem, gradient: Array, basis: Array, weights: Array, pairs: Sequence[Pair], sigma: Vector
+) -> tuple[Array, Vector, list[tuple[Array, Array]]]:
+    """Add Σ σM to the gradient; also ⟨P, M⟩ of every region and its rays in the basis."""
+    xp = problem.xp
+    rays = []
+    slack = np.empty(len(pairs))
+    total = gradient
+    for index, (first, second) in enumerate(pairs):
+        r, s = (
+            xp.matrix_transpose(basis) @ xp.asarray(ray, dtype=xp.float64, device=problem.device)
+            for ray in (first, second)
+        )
+        rays.append((r, s))
+        slack[index] = -float(xp.sum(r * weights * s))
+        outer = r[:, None] * s[None, :]
+        total = total - (float(sigma[index]) / 2) * (outer + xp.matrix_transpose(outer))
+    return total, slack, rays
+
+
+def _region_step(
+    xp: Any,
+    step: Array,
+    hessian: Array,
+    root: Array,
+    weights: Array,
+    rays: list[tuple[Array, Array]],
+    slack: Vector,
+    sigma: Vector,
+    barrier: float,
+) -> tuple[Array, Vector]:
+    """Couple the step in P with one in σ by a small Schur complement, aiming at σ⟨P, M⟩ = μ."""
+    slopes = []
+    for (r, s), here in zip(rays, slack, strict=True):
+        outer = (root * r)[:, None] * (root * s)[None, :]
+        slopes.append(-(outer + xp.matrix_transpose(outer)) / 2 - _diagonal_matrix(xp, float(here) * weights))
+    scaled = [slope / hessian for slope in slopes]
+    coupling = np.array([[float(xp.sum(left * right)) for right in scaled] for left in slopes])
+    wanted = barrier / sigma - slack - np.array([float(xp.sum(step * slope)) for slope in slopes])
+    change = np.linalg.solve(coupling + np.diag(barrier / sigma**2), wanted)
+    change = np.clip(change, -0.8 * sigma, 4 * sigma + 0.05)
+    for amount, direction in zip(change, scaled, strict=True):
+        step = step + float(amount) * direction
+    return step, change
