@@ -1,5 +1,6 @@
 """Where and with what a number was measured, how much memory was used, and where results go."""
 
+import hashlib
 import json
 import os
 import platform
@@ -19,6 +20,7 @@ def facts() -> dict[str, Any]:
     """Return commit, versions and machine."""
     return {
         "commit": _git("rev-parse", "HEAD"),
+        "source": _source(),
         "uncommitted": bool(_git("status", "--porcelain", "--", "src")),
         "python": platform.python_version(),
         "versions": {name: _version(name) for name in PACKAGES},
@@ -44,11 +46,13 @@ def resident_bytes() -> int:
     return _status("VmRSS") or peak_bytes()
 
 
-def write_results(name: str, content: dict[str, Any]) -> Path:
-    """Write results with the facts of the machine beside this file."""
+def write_results(name: str, start: dict[str, Any], content: dict[str, Any]) -> Path:
+    """Write results with the facts taken at the start, and whether src changed since: such numbers have no commit."""
     path = Path(__file__).parent / "results" / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps({"machine": facts(), **content}, indent=1) + "\n")
+    path.write_text(
+        json.dumps({"machine": start, "source_changed": _source() != start["source"], **content}, indent=1) + "\n"
+    )
     return path
 
 
@@ -62,6 +66,13 @@ def _status(key: str) -> int:
 def _git(*arguments: str) -> str:
     done = subprocess.run(["git", *arguments], cwd=CHECKOUT, capture_output=True, text=True, check=False)
     return done.stdout.strip()
+
+
+def _source() -> str:
+    digest = hashlib.sha256()
+    for path in sorted((CHECKOUT / "src").rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _version(name: str) -> str | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.machine import CHECKOUT, peak_bytes, write_results
+from benchmarks.machine import CHECKOUT, facts, peak_bytes, write_results
 from benchmarks.peers.objective import Judge
 from benchmarks.peers.timing import CLOSE
 
@@ -94,6 +94,7 @@ def main() -> None:
         solver, path, sparsity, patience, memory = arguments.work
         work(solver, path, int(sparsity), float(patience), int(memory))
         return
+    start = facts()
     solvers = sorted(parts("solvers"), key=lambda name: (name != REFERENCE, not name.startswith("certpca"), name))
     limits = (arguments.limit, int(arguments.memory * 2**30))
     cases = {name: case for module in parts("datasets").values() for name, case in module.CASES.items()}
@@ -115,7 +116,9 @@ def main() -> None:
                 print(rows[-1], file=sys.stderr, flush=True)
     print(table(rows))
     if not arguments.only and not arguments.case:
-        print(f"-> {write_results('peers', {'limit_seconds': limits[0], 'limit_bytes': limits[1], 'rows': rows})}")
+        print(
+            f"-> {write_results('peers', start, {'limit_seconds': limits[0], 'limit_bytes': limits[1], 'rows': rows})}"
+        )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from benchmarks.machine import CHECKOUT, SHARED, peak_bytes, resident_bytes, write_results
+from benchmarks.machine import CHECKOUT, SHARED, facts, peak_bytes, resident_bytes, write_results
 from numpy.typing import NDArray
 
 import certpca
@@ -106,6 +106,7 @@ def main() -> None:
     if arguments.grow:
         print_growth(arguments.grow[0], int(arguments.grow[1]))
         return
+    start = facts()
     data = load(generated=arguments.generated)
     rows: list[dict[str, Any]] = [dict(row) for row in measure_time(data, arguments.rounds)]
     with tempfile.TemporaryDirectory() as folder:
@@ -127,7 +128,7 @@ def main() -> None:
     met = all(row["whole_passes"] <= MOST_PASSES and row["memory_ratio"] <= MOST_MEMORY for row in rows)
     print(f"at most {MOST_PASSES:.0f} passes and {MOST_MEMORY} x data + block: {'met' if met else 'MISSED'}")
     source = "balding_nichols(2240, 37493)" if arguments.generated else "simulated/chr1_like"
-    print(f"-> {write_results('svd_threshold', {'data': source, 'met': met, 'rows': rows})}")
+    print(f"-> {write_results('svd_threshold', start, {'data': source, 'met': met, 'rows': rows})}")
     if not met:
         sys.exit(1)
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from certpca import __version__
 from certpca.errors import CertpcaError
 
+EXIT_REFUSED = 1
 EXIT_BAD_INPUT = 2
 DEMO_SPARSITY = 7
 
@@ -58,58 +59,97 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("solvers", help="list the solvers")
     listing.set_defaults(run=_solvers)
 
-    solve = commands.add_parser(
-        "solve",
-        help="find a sparse component of a data file",
-        epilog="Formats: csv, tsv, txt, npy, npz, parquet, mtx (Matrix Market).",
-    )
-    solve.add_argument("file", help="samples x features, or a covariance matrix with --covariance")
-    solve.add_argument("-k", "--sparsity", type=int, required=True, help="largest number of nonzero loadings")
-    solve.add_argument("--covariance", action="store_true", help="the file holds a covariance or correlation matrix")
-    solve.add_argument("--correlation", action="store_true", help="scale columns to unit variance")
-    solve.add_argument("--uncentred", action="store_true", help="do not subtract column means")
-    solve.add_argument("--missing", choices=("error", "mean"), default="error", help="what to do with missing values")
-    solve.add_argument("--array", help="name of the array in an npz archive")
+    formats = "Formats: csv, tsv, txt, npy, npz, parquet, mtx (Matrix Market)."
+    solve = commands.add_parser("solve", help="find a sparse component of a data file", epilog=formats)
+    _add_data_options(solve)
     solve.add_argument("--solver", default="auto", help="see `certpca solvers`")
     solve.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the solver, such as epsilon=0.5"
     )
     solve.add_argument("--no-refit", action="store_true", help="keep the algorithm's own loadings")
-    solve.add_argument("--time-limit", type=float, metavar="SECONDS", help="return the best answer found by then")
-    solve.add_argument("--seed", type=int, default=0, help="seed of random starts (default 0)")
-    solve.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    solve.add_argument("--output", metavar="FILE", help="also write the result to a JSON file")
+    solve.add_argument("--certify", action="store_true", help="also prove how far from the optimum the answer can be")
+    _add_proof_options(solve)
+    _add_result_options(solve, "the result")
     solve.set_defaults(run=_solve)
+
+    certify = commands.add_parser("certify", help="prove an upper bound for a data file", epilog=formats)
+    _add_data_options(certify)
+    certify.add_argument("--warm", metavar="FILE", help="start from an earlier certificate of the same data")
+    certify.add_argument("--no-branching", action="store_true", help="do not split regions of directions")
+    _add_proof_options(certify)
+    _add_result_options(certify, "the certificate")
+    certify.set_defaults(run=_certify)
+
+    verify = commands.add_parser("verify", help="check a certificate against data, trusting nothing", epilog=formats)
+    verify.add_argument("certificate", help="JSON file written by certify; its evidence lies beside it")
+    verify.add_argument("file", help="the data or the matrix it was made for")
+    verify.add_argument("--array", help="name of the array in an npz archive")
+    verify.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    verify.set_defaults(run=_verify)
     return parser
+
+
+def _add_data_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", help="samples x features, or a covariance matrix with --covariance")
+    command.add_argument("-k", "--sparsity", type=int, required=True, help="largest number of nonzero loadings")
+    command.add_argument("--covariance", action="store_true", help="the file holds a covariance or correlation matrix")
+    command.add_argument("--correlation", action="store_true", help="scale columns to unit variance")
+    command.add_argument("--uncentred", action="store_true", help="do not subtract column means")
+    command.add_argument("--missing", choices=("error", "mean"), default="error", help="what to do with missing values")
+    command.add_argument("--array", help="name of the array in an npz archive")
+
+
+def _add_proof_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--target-gap", type=float, default=0.01, help="gap at which a proof ends (default 0.01)")
+    command.add_argument("--time-limit", type=float, metavar="SECONDS", help="return the best found by then")
+
+
+def _add_result_options(command: argparse.ArgumentParser, what: str) -> None:
+    command.add_argument("--seed", type=int, default=0, help="seed of random starts (default 0)")
+    command.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    command.add_argument("--output", metavar="FILE", help=f"also write {what} to a JSON file")
+
+
+def _preparation(options: argparse.Namespace, names: Any) -> dict[str, Any]:
+    """Say how the table of a file becomes a matrix."""
+    if not options.covariance:
+        return {
+            "names": names,
+            "center": not options.uncentred,
+            "scale": options.correlation,
+            "missing": options.missing,
+        }
+    for flag in ("correlation", "uncentred"):
+        if getattr(options, flag):
+            msg = f"--covariance uses the matrix as it is; --{flag} cannot be applied to it"
+            raise _usage_error(msg)
+    if options.missing != "error":
+        msg = "--covariance uses the matrix as it is; --missing cannot be applied to it"
+        raise _usage_error(msg)
+    return {"names": names, "covariance": True}
+
+
+def _budget(options: argparse.Namespace) -> Any:
+    from certpca.budget import Budget
+
+    return Budget() if options.time_limit is None else Budget(seconds=options.time_limit)
+
+
+def _print_json(fields: dict[str, Any]) -> None:
+    json.dump(fields, sys.stdout)
+    sys.stdout.write("\n")
 
 
 def _solve(options: argparse.Namespace) -> int:
     from certpca.api import solve
-    from certpca.budget import Budget
     from certpca.datasets import load_table
     from certpca.present.terminal import live_progress, print_solution
     from certpca.solvers import solver_named
     from certpca.storage import save_solution, solution_to_dict
 
     solver = solver_named(options.solver, **_settings(options.set))
-    budget = Budget() if options.time_limit is None else Budget(seconds=options.time_limit)
+    budget = _budget(options)
     table = load_table(options.file, array=options.array)
-    preparation: dict[str, Any] = {"names": table.names}
-    if options.covariance:
-        preparation["covariance"] = True
-        for flag in ("correlation", "uncentred"):
-            if getattr(options, flag):
-                msg = f"--covariance uses the matrix as it is; --{flag} cannot be applied to it"
-                raise _usage_error(msg)
-        if options.missing != "error":
-            msg = "--covariance uses the matrix as it is; --missing cannot be applied to it"
-            raise _usage_error(msg)
-    else:
-        preparation |= {
-            "center": not options.uncentred,
-            "scale": options.correlation,
-            "missing": options.missing,
-        }
     with live_progress() as listener:
         solution = solve(
             table.data,
@@ -119,11 +159,12 @@ def _solve(options: argparse.Namespace) -> int:
             rng=options.seed,
             budget=budget,
             listener=listener,
-            **preparation,
+            certify=options.certify,
+            target_gap=options.target_gap,
+            **_preparation(options, table.names),
         )
     if options.json:
-        json.dump(solution_to_dict(solution), sys.stdout)
-        sys.stdout.write("\n")
+        _print_json(solution_to_dict(solution))
     else:
         print_solution(solution, sys.stdout)
     if options.output:  # last: an answer that cannot be written has at least been shown
@@ -131,10 +172,64 @@ def _solve(options: argparse.Namespace) -> int:
     return 0
 
 
+def _certify(options: argparse.Namespace) -> int:
+    from certpca.api import certify
+    from certpca.datasets import load_table
+    from certpca.present.terminal import live_progress, print_certificate
+    from certpca.storage import certificate_to_dict, load_certificate, save_certificate
+
+    budget = _budget(options)
+    warm = load_certificate(options.warm) if options.warm else None
+    table = load_table(options.file, array=options.array)
+    with live_progress() as listener:
+        certificate = certify(
+            table.data,
+            options.sparsity,
+            target_gap=options.target_gap,
+            branching=not options.no_branching,
+            warm=warm,
+            rng=options.seed,
+            budget=budget,
+            listener=listener,
+            **_preparation(options, table.names),
+        )
+    if options.json:
+        _print_json(certificate_to_dict(certificate))
+    else:
+        print_certificate(certificate, sys.stdout)
+    if options.output:
+        save_certificate(certificate, options.output)
+    return 0
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from certpca.api import verify
+    from certpca.datasets import load_table
+    from certpca.errors import CertificateError
+    from certpca.present.terminal import print_proof
+    from certpca.storage import load_certificate, proof_to_dict
+
+    certificate = load_certificate(options.certificate)
+    table = load_table(options.file, array=options.array)
+    try:
+        proof = verify(certificate, table.data)
+    except CertificateError as error:
+        if options.json:
+            _print_json({"proved": False, "reason": str(error)})
+        print(f"certpca: {error}", file=sys.stderr)
+        return EXIT_REFUSED
+    if options.json:
+        _print_json(proof_to_dict(proof, certificate))
+    else:
+        print_proof(proof, certificate, sys.stdout)
+    return 0
+
+
 def _demo(options: argparse.Namespace) -> int:
-    from certpca.api import solve
+    from certpca.api import certify, solve
+    from certpca.budget import Budget
     from certpca.datasets import pitprops
-    from certpca.present.terminal import print_comparison
+    from certpca.present.terminal import print_certificate, print_comparison
     from certpca.solvers import available_solvers
 
     problem = pitprops()
@@ -145,6 +240,7 @@ def _demo(options: argparse.Namespace) -> int:
         solution = solve(problem, options.sparsity, name)
         rows.append(replace(solution, matrix="pit props correlation matrix", details={"own_objective": own.objective}))
     print_comparison(rows, sys.stdout)
+    print_certificate(certify(problem, options.sparsity, target_gap=1e-6, budget=Budget(seconds=20)), sys.stdout)
     return 0
 
 

@@ -14,6 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from certpca.budget import Step
+from certpca.certificates.checker import Proof
 from certpca.errors import DataFileError
 from certpca.result import Certificate, Solution, Status
 
@@ -123,6 +124,22 @@ def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
         "loadings": certificate.loadings.tolist(),
         "tree": certificate.tree,
         "seconds": certificate.seconds,
+    }
+
+
+def proof_to_dict(proof: Proof, certificate: Certificate) -> dict[str, Any]:
+    """Return what the checker established as plain JSON values."""
+    return {
+        "proved": True,
+        "kind": proof.kind,
+        "sparsity": proof.sparsity,
+        "upper_bound": proof.upper_bound,
+        "claimed": certificate.upper_bound,
+        "objective": proof.objective,
+        "gap": proof.gap,
+        "features_in_no_optimum": proof.outside.tolist(),
+        "features_in_every_optimum": proof.inside.tolist(),
+        "matrix": certificate.matrix,
     }
 
 

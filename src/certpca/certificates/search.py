@@ -24,6 +24,7 @@ from certpca.result import Certificate
 ROW_SUMS_UP_TO = 4096  # features up to which every pair of columns is multiplied
 ROUNDED_UP = 1e-8  # relative; what another machine's roundings may add to the checker's bound
 ROOT_STEPS = 80
+CHEAP_DEPTH = 300  # up to here a step costs so little that the relaxation is solved to its end
 SHRINK_FROM = 0.1  # share of features that must be excluded before the dual is solved again without them
 
 
@@ -149,6 +150,7 @@ def _root(problem: DualProblem, incumbent: Incumbent, goal: Goal, cheap: float, 
     """Improve the dual point for all directions until the relaxation itself is what is left of the gap."""
     best: DualPoint | None = None
     value, stalled = -np.inf, 0
+    enough = 1e-3 if problem.depth <= CHEAP_DEPTH else 0.02
     for step, point in enumerate(improve(problem, _start(problem, incumbent, goal))):
         value = max(value, point.value)
         if best is None or point.bound < best.bound:
@@ -162,7 +164,7 @@ def _root(problem: DualProblem, incumbent: Incumbent, goal: Goal, cheap: float, 
         bound = min(best.bound, cheap)
         going = progress.tick(incumbent.objective, bound)
         rest = best.bound - value  # what is left for the optimiser; the relaxation itself cannot go below `value`
-        nearly = rest <= max(1e-10 * best.bound, 0.02 * max(value - incumbent.objective, 0.0))
+        nearly = rest <= max(1e-10 * best.bound, enough * max(value - incumbent.objective, 0.0))
         if not going or goal.reached(incumbent.objective, bound) or nearly or stalled >= 12 or step >= ROOT_STEPS:
             return best
     raise AssertionError
@@ -172,7 +174,7 @@ def _start(problem: DualProblem, incumbent: Incumbent, goal: Goal) -> Any:
     """Begin at the density of an earlier certificate of the same data, or at the incumbent's direction."""
     warm = goal.warm
     length = problem.depth * (problem.depth + 1) // 2
-    if warm is not None and warm.kind == "l0-dual" and np.size(warm.evidence.get("density")) == length:
+    if warm is not None and warm.kind == "l0-dual" and np.size(warm.evidence.get("density", 0.0)) == length:
         density = unpacked(np.asarray(warm.evidence["density"], dtype=np.float64), problem.depth)
         problem.warm_start(float(warm.evidence["level"]), None)
         there = problem.xp.asarray(density, dtype=problem.xp.float64, device=problem.device)

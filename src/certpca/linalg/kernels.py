@@ -46,7 +46,7 @@ def secular(panel: Array, weights: Array, level: float, guess: Array) -> tuple[A
 
 
 def dual_rows(panel: Array, weights: Array, level: float, theta: Array, norm: Array) -> Array:
-    """Return Z with ZᵀZ = Σ Y_i in the eigenvectors of the density: Z_i = √(θ/y'Py) (θ + ρP)⁻¹ a. Reuses host panels."""
+    """Return Z with ZᵀZ = Σ Y_i in the density's eigenvectors: Z_i = √(θ/y'Py) (θ + ρP)⁻¹a. Reuses host panels."""
     xp = namespace(panel)
     compiled = _compiled() if is_host(panel) else None
     if compiled is not None:
@@ -98,18 +98,19 @@ def _secular_chunk(xp: Any, panel: Array, weights: Array, level: float, guess: A
     share = xp.sum(y2 * (p * p)[None, :], axis=1) / xp.where(norm > 0, norm, one)
     zero = xp.zeros_like(top)
     results = (xp.where(live, part, zero) for part in (theta, share, norm))
-    return tuple(xp.astype(part, xp.float64) for part in results)  # type: ignore[return-value]
+    theta, share, norm = (xp.astype(part, xp.float64) for part in results)
+    return theta, share, norm
 
 
 @cache
-def _compiled() -> tuple[Any, Any] | None:
+def _compiled() -> tuple[Any, Any] | None:  # noqa: PLR0915
     """Compile the host loops once, or do without where numba is not to be had."""
     try:
         import numba
     except ImportError:
         return None
 
-    @numba.njit(fastmath=True, parallel=True, cache=True)  # type: ignore[untyped-decorator]
+    @numba.njit(fastmath=True, parallel=True, cache=True)
     def solve(panel, p, level, theta, share, norm, tolerance, steps):  # type: ignore[no-untyped-def]
         count, depth = panel.shape
         one = panel.dtype.type(1.0)
@@ -155,7 +156,7 @@ def _compiled() -> tuple[Any, Any] | None:
             norm[i] = total
             share[i] = inner / total
 
-    @numba.njit(fastmath=True, parallel=True, cache=True)  # type: ignore[untyped-decorator]
+    @numba.njit(fastmath=True, parallel=True, cache=True)
     def scale(panel, p, level, theta, norm):  # type: ignore[no-untyped-def]
         count, depth = panel.shape
         for i in numba.prange(count):

@@ -4,16 +4,18 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
 from certpca.budget import Listener, Step
-from certpca.result import Solution
+from certpca.certificates.checker import Proof
+from certpca.result import Certificate, Solution
 from certpca.solvers import available_solvers
 
 MOST_LOADINGS = 20
+PROVED_OPTIMAL = 1e-6  # a gap up to this is called proved optimal
 
 
-def console_for(stream: TextIO):  # type: ignore[no-untyped-def]
+def console_for(stream: TextIO) -> Any:
     """Return a rich console; a stream that is not a terminal gets plain text of fixed width."""
     from rich.console import Console
 
@@ -54,7 +56,7 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
 
     console = console_for(stream)
     console.print(f"[bold]{solution.support.size} of {solution.size} features[/bold], {solution.matrix}")
-    facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    facts = _facts()
     facts.add_row("objective", f"{solution.objective:.6g}")
     facts.add_row("explained variance", f"{solution.explained_variance_ratio:.2%} of the total")
     facts.add_row("f", f"{solution.relative_objective:.4f} of what a dense component captures")
@@ -75,6 +77,52 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
     console.print(table)
     if len(order) > MOST_LOADINGS:
         console.print(f"... and {len(order) - MOST_LOADINGS} smaller loadings (--json lists all)")
+
+
+def print_certificate(certificate: Certificate, stream: TextIO) -> None:
+    """Print what a certificate says, in words and numbers."""
+    console = console_for(stream)
+    console.print(f"[bold]{certificate_sentence(certificate)}[/bold]")
+    facts = _facts()
+    facts.add_row("matrix", certificate.matrix)
+    facts.add_row("upper bound", f"{certificate.upper_bound:.8g}")
+    facts.add_row("best known", f"{certificate.objective:.8g}")
+    facts.add_row("gap", f"{certificate.gap:.4%}")
+    facts.add_row("kind", certificate.kind)
+    if certificate.outside or certificate.inside:
+        facts.add_row("in no optimum", f"{certificate.outside} of {certificate.size} features, proved")
+        facts.add_row("in every optimum", f"{certificate.inside} features, proved")
+    facts.add_row("time", f"{certificate.seconds:.1f} s, checked by the independent checker")
+    console.print(facts)
+
+
+def print_proof(proof: Proof, certificate: Certificate, stream: TextIO) -> None:
+    """Print what the checker established."""
+    console = console_for(stream)
+    console.print(f"[bold]The certificate holds.[/bold] {certificate_sentence(certificate)}")
+    facts = _facts()
+    facts.add_row("proved upper bound", f"{proof.upper_bound!r}")
+    facts.add_row("claimed", f"{certificate.upper_bound!r}")
+    facts.add_row("captured by its loadings", f"{proof.objective!r}")
+    facts.add_row("gap", f"{proof.gap:.4%}")
+    facts.add_row("in no optimum", f"{proof.outside.size} of {certificate.size} features")
+    facts.add_row("in every optimum", f"{proof.inside.size} features")
+    facts.add_row("matrix", certificate.matrix)
+    console.print(facts)
+
+
+def certificate_sentence(certificate: Certificate) -> str:
+    """Say in one sentence what is proved."""
+    choice = f"No choice of {certificate.sparsity} of the {certificate.size} features captures more than"
+    if certificate.gap <= PROVED_OPTIMAL:
+        return f"{choice} {certificate.upper_bound:.6g}: the best known is proved optimal."
+    return f"{choice} {certificate.upper_bound:.6g}; the best known is within {certificate.gap:.2%} of the optimum."
+
+
+def _facts() -> Any:
+    from rich.table import Table
+
+    return Table(show_header=False, box=None, padding=(0, 2, 0, 0))
 
 
 def print_comparison(solutions: Sequence[Solution], stream: TextIO) -> None:

@@ -1,19 +1,20 @@
 """The dual of the sparsity constraint in sample space: minimise kρ + λ_max(Σ Y_i) over all dual points.
 
-With a density matrix P (positive definite, trace one) and a level ρ, the best Y_i for the functional ⟨P, ·⟩ has the value θ_i of a
-secular equation; ψ(P) = min_ρ kρ + Σ θ_i(P, ρ) is concave with gradient G = Σ Y_i, and for every P and ρ
+With a density matrix P (positive definite, trace one) and a level ρ, the best Y_i for the functional ⟨P, ·⟩ has the
+value θ_i of a secular equation; ψ(P) = min_ρ kρ + Σ θ_i(P, ρ) is concave with gradient G = Σ Y_i, and for every P and ρ
 
     ψ(P) ≤ value of the relaxation ≤ kρ + λ_max(G).
 
-(d'Aspremont, Bach & El Ghaoui, "Optimal Solutions for Sparse Principal Component Analysis", JMLR 2008, moved from the penalised
-to the constrained problem.) The optimiser follows the central path of max ψ(P) + μ log det P. There
+(d'Aspremont, Bach & El Ghaoui, "Optimal Solutions for Sparse Principal Component Analysis", JMLR 2008, moved from the
+penalised to the constrained problem.) The optimiser follows the central path of max ψ(P) + μ log det P. There
 G = λI − μP⁻¹, so the gap is μ times the depth, and small eigenvalues of P are only polynomially small, which tames the
 sensitivity of G to them; exponentiated-gradient steps suffer from it. In the frame P = LLᵀ, L = Q√p, and for
 P(E) = L(I + E)Lᵀ the gradient is R = LᵀGL − γp + μ(I − dp) with γ = ⟨P, G⟩; the Hessian is replaced by its diagonal
-H_jl = W_jl + W_lj + μ, W_jl = p_l Σ_i ρp_j/(θ_i + ρp_j) Z_il², summed by groups of similar θ. One step costs two products with all
-features, one solve of their secular equations, and one eigendecomposition of the depth.
+H_jl = W_jl + W_lj + μ, W_jl = p_l Σ_i ρp_j/(θ_i + ρp_j) Z_il², summed by groups of similar θ. One step costs two
+products with all features, one solve of their secular equations, and one eigendecomposition of the depth.
 
-Regions of directions enter as pairs of rays (r, s): on (r·ξ)(s·ξ) ≤ 0 the term σM, M = −(rsᵀ + srᵀ)/2, may be added to G for σ ≥ 0.
+Regions of directions enter as pairs of rays (r, s): on (r·ξ)(s·ξ) ≤ 0 the term σM, M = −(rsᵀ + srᵀ)/2, may be added
+to G for σ ≥ 0.
 """
 
 import math
@@ -23,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from certpca.arrays import Array, Vector, to_vector
+from certpca.arrays import Array, Indices, Vector, device_of, to_vector
 from certpca.errors import InvalidProblemError
 from certpca.linalg.kernels import dual_rows, secular
 from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
@@ -100,7 +101,7 @@ class DualProblem:
         if theta is not None:
             self._theta = theta
 
-    def keep(self, features: Vector) -> None:
+    def keep(self, features: Indices) -> None:
         """Go on with fewer features."""
         chosen = self.xp.asarray(np.asarray(features), device=self.device)
         self.rows = self.xp.take(self.rows, chosen, axis=0)
@@ -295,13 +296,7 @@ def _gram(xp: Any, rows: Array) -> Array:
 
 
 def _diagonal_matrix(xp: Any, entries: Array) -> Array:
-    return xp.eye(entries.shape[0], dtype=entries.dtype, device=_device(entries)) * entries[None, :]
-
-
-def _device(array: Array) -> Any:
-    from certpca.arrays import device_of
-
-    return device_of(array)
+    return xp.eye(entries.shape[0], dtype=entries.dtype, device=device_of(entries)) * entries[None, :]
 
 
 def _normalised(xp: Any, basis: Array, weights: Array) -> tuple[Array, Array]:
@@ -334,7 +329,7 @@ def _lanczos_ends(xp: Any, matrix: Array, steps: int) -> tuple[float, float]:
 
     depth = matrix.shape[0]
     start = np.random.default_rng(0).standard_normal(depth)
-    vector = xp.asarray(start / np.linalg.norm(start), dtype=matrix.dtype, device=_device(matrix))
+    vector = xp.asarray(start / np.linalg.norm(start), dtype=matrix.dtype, device=device_of(matrix))
     kept = vector[:, None]
     diagonal: list[float] = []
     beside: list[float] = []

@@ -1,10 +1,10 @@
 """Tighten the dual bound by splitting the directions of sample space.
 
 Where the relaxation is loose, its best density mixes two or three competing directions. A plane through the two
-leading eigenvectors v, w of the density is cut into double wedges, the sets of ξ with (r·ξ)(s·ξ) ≤ 0 for two rays r, s of it;
-on each the dual has one more multiplier. Best first: the region with the largest bound is split next. Where the plane nearly
-coincides with one that was cut before, that wedge is halved instead: stacking new planes leaves nearly empty regions
-whose duals are hard to solve.
+leading eigenvectors v, w of the density is cut into double wedges, the sets of ξ with (r·ξ)(s·ξ) ≤ 0 for two rays
+r, s of it; on each the dual has one more multiplier. Best first: the region with the largest bound is split next.
+Where the plane nearly coincides with one that was cut before, that wedge is halved instead: stacking new planes
+leaves nearly empty regions whose duals are hard to solve.
 """
 
 import heapq
@@ -128,7 +128,7 @@ def _split(problem: DualProblem, region: Region, rays: list[Vector], enough: flo
 def _solved(
     problem: DualProblem, parent: Region, wedges: list[Wedge], replaced: int | None, rays: list[Vector], enough: float
 ) -> Region:
-    """Solve a child from its parent's density pushed towards the middle of the wedge; once more, cold, if that fails."""
+    """Solve a child from its parent's density pushed to the middle of the wedge; once more, cold, if that fails."""
     xp = problem.xp
     newest = wedges[-1]
     pairs = [(_signed(rays, wedge.cuts[0]), _signed(rays, wedge.cuts[1])) for wedge in wedges]

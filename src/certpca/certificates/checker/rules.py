@@ -93,7 +93,7 @@ def _tree_rule(prepared: Prepared, certificate: Certificate, objective: float) -
     worst = 0.0
     for leaf, pairs in leaves.items():
         point = point_of(kept, evidence, f"leaf{leaf}_")
-        weights = array_of(evidence, f"leaf{leaf}_weights", 1)
+        weights = array_of(evidence, f"leaf{leaf}_weights", 1) / prepared.unit
         require(weights.shape[0] == len(pairs), "a leaf has the wrong number of weights")
         require(bool((weights >= 0).all()), "a leaf has a negative weight")
         total, doubt = point.total, point.doubt
