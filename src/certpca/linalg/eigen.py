@@ -14,11 +14,13 @@ import numpy as np
 from certpca.arrays import Array, Indices, Vector, to_vector
 from certpca.errors import InvalidProblemError
 from certpca.operators.base import Operator
+from certpca.operators.views import Precise
 
 Method = Literal["krylov", "lanczos", "exact"]
 METHODS: tuple[Method, ...] = ("krylov", "lanczos", "exact")
 
 EXACT_LIMIT = 8192  # LAPACK on a larger symmetric matrix takes minutes
+REFIT_ACCURACY = 1e-7  # residual of refitted loadings; the objective is then accurate to its square
 DENSE_SUPPORT = 512  # up to here the eigenvector on a support comes from LAPACK
 
 
@@ -43,8 +45,11 @@ def leading_eigenpairs(
     method: Method = "krylov",
     accuracy: float | None = None,
     rng: np.random.Generator | int = 0,
+    start: Vector | None = None,
 ) -> Eigenpairs:
     """Return the leading eigenpairs with residuals ‖Av − λv‖ ≤ accuracy · λ₁.
+
+    `start` is a guess of the first eigenvector, used by the Krylov method.
 
     By the residual bound the returned values are within accuracy · λ₁ of eigenvalues.
     """
@@ -54,7 +59,7 @@ def leading_eigenpairs(
         return _exact(operator, count)
     if method == "lanczos" and count < operator.size - 1:
         return _lanczos(operator, count, goal, rng)
-    return _block_krylov(operator, count, goal, np.random.default_rng(rng))
+    return _block_krylov(operator, count, goal, np.random.default_rng(rng), start)
 
 
 def _exact(operator: Operator, count: int) -> Eigenpairs:
@@ -98,12 +103,17 @@ def _lanczos(operator: Operator, count: int, goal: float, rng: np.random.Generat
     return Eigenpairs(values, vectors, float(residual / max(values[0], np.finfo(float).tiny)))
 
 
-def _block_krylov(operator: Operator, count: int, goal: float, rng: np.random.Generator) -> Eigenpairs:
+def _block_krylov(
+    operator: Operator, count: int, goal: float, rng: np.random.Generator, start: Vector | None
+) -> Eigenpairs:
     """Grow an orthonormal Krylov basis block by block, restarting when it is large."""
     xp, size = operator.xp, operator.size
-    width = min(size, count + 2 if count > 1 else 2)
-    largest = min(size, max(12 * width, 60))
-    fresh = operator.adopt(rng.standard_normal((size, width)))
+    width = min(size, count + 2 if count > 1 else 1)  # one vector: a wider block would only cost more per pass
+    largest = min(size, max(12 * width, 40))
+    first = rng.standard_normal((size, width))
+    if start is not None:
+        first[:, 0] = start
+    fresh = operator.adopt(first)
     basis: Array = None
     images: Array = None
     best = Eigenpairs(np.zeros(count), np.eye(size, count), np.inf)
@@ -170,26 +180,10 @@ def leading_on_support(operator: Operator, support: Indices, *, start: Vector | 
         last = support.size - 1
         values, vectors = eigh(operator.submatrix(support), subset_by_index=[last, last])
         return float(values[0]), vectors[:, 0].copy()
-    restricted = operator.restrict(support)
-    vector = _refine(restricted, start)
-    return operator.quadratic_form(support, vector), vector
-
-
-def _refine(operator: Operator, start: Vector | None) -> Vector:
-    """Lanczos in float64, so that an int8 or float32 operator still gives an accurate vector."""
-    from scipy.sparse.linalg import LinearOperator, eigsh
-
-    xp = operator.xp
-
-    def multiply(vector: Vector) -> Vector:
-        panel = np.asarray(vector, dtype=np.float64).reshape(operator.size, -1)
-        return to_vector(operator.matmat(xp.asarray(panel, dtype=xp.float64, device=operator.device)))
-
-    matrix = LinearOperator((operator.size, operator.size), matvec=multiply, matmat=multiply, dtype=np.float64)
-    if not operator.trace() > 0:
-        return np.full(operator.size, operator.size**-0.5)
-    if start is None:
-        start = np.random.default_rng(0).standard_normal(operator.size)
-    _, vectors = eigsh(matrix, 1, which="LA", v0=start, tol=1e-9, ncv=min(operator.size, 16))
-    vector = np.asarray(vectors[:, 0])
-    return np.asarray(vector / np.linalg.norm(vector))
+    # In float64, so that int8 or float32 data still give an accurate vector.
+    restricted = Precise(operator.restrict(support))
+    if not restricted.trace() > 0:
+        return 0.0, np.full(support.size, support.size**-0.5)
+    pairs = leading_eigenpairs(restricted, 1, accuracy=REFIT_ACCURACY, start=start)
+    vector = pairs.vectors[:, 0]
+    return float(pairs.values[0]), np.asarray(vector / np.linalg.norm(vector))

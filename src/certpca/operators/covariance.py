@@ -11,7 +11,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from certpca.arrays import Array, Indices, Vector, device_of, namespace, to_vector
+from certpca.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_vector
 from certpca.operators.base import Factor, Operator
 from certpca.result import Source
 
@@ -198,10 +198,17 @@ class DenseCovariance(Covariance):
         if self._data.dtype == dtype and complete:
             yield self._data
             return
-        height = max(1, BLOCK_BYTES // (self.size * self.xp.finfo(dtype).bits // 8))
+        height = min(self.rows, max(1, BLOCK_BYTES // (self.size * self.xp.finfo(dtype).bits // 8)))
+        # On the host one buffer serves all blocks: allocating each costs memory and page faults.
+        buffer = np.empty((height, self.size), dtype=dtype) if is_host(self._data) else None
         for start in range(0, self.rows, height):
             raw = self._data[start : min(start + height, self.rows), :]
-            yield self._filled(self.xp.astype(raw, dtype), raw, self._columns.mean)
+            if buffer is None or not complete:
+                yield self._filled(self.xp.astype(raw, dtype), raw, self._columns.mean)
+            else:
+                part = buffer[: raw.shape[0]]
+                np.copyto(part, raw, casting="unsafe")
+                yield part
 
     def _through_rows(self, panel: Array, shift: Array) -> tuple[Array, Array]:
         xp = self.xp

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from certpca.arrays import Array, Vector, device_of, is_host, namespace, to_vector
 
-BLOCK_BYTES = 32 << 20
+BLOCK_BYTES = 4 << 20  # converted blocks are used twice and stay in the cache
 MISSING_GENOTYPE = -9
-EXACT_ROWS = 256  # 256 squares of bytes add up to less than 2^24: exact in float32
+EXACT_ROWS = 64  # so many squares of bytes add up to less than 2^24: exact in float32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,20 +51,28 @@ def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
     if code is None and is_host(values) and values.dtype.kind in "iu" and values.dtype.itemsize == 1:
         return _byte_moments(values, center=center)
     rows, size = values.shape
-    count, total = np.zeros(size), np.zeros(size)
-    for block in _row_blocks(values):
-        numbers, present = _present(xp, block, code)
-        count += block.shape[0] if present is None else to_vector(xp.sum(xp.astype(present, xp.float64), axis=0))
-        with np.errstate(invalid="ignore", over="ignore"):  # +inf and -inf in one column; huge values
-            total += to_vector(xp.sum(numbers, axis=0))
+    count, total = np.full(size, float(rows)), np.zeros(size)
+    with np.errstate(invalid="ignore", over="ignore"):  # +inf and -inf in one column; huge values
+        for block in _row_blocks(values):
+            total += to_vector(xp.sum(xp.astype(block, xp.float64), axis=0))
+    complete = code is None and bool(np.isfinite(total).all())  # one value missing or infinite would show here
+    if not complete:
+        count, total = np.zeros(size), np.zeros(size)
+        for block in _row_blocks(values):
+            numbers, present = _present(xp, block, code)
+            count += to_vector(xp.sum(xp.astype(present, xp.float64), axis=0))
+            with np.errstate(invalid="ignore", over="ignore"):
+                total += to_vector(xp.sum(numbers, axis=0))
     mean, infinite = _means(total, count)
     squares = np.zeros(size)
     reference = mean if center else np.zeros(size)
+    shift = xp.asarray(reference, dtype=xp.float64, device=device_of(values))[None, :]
     for block in _row_blocks(values):
-        numbers, present = _present(xp, block, code)
-        deviation = numbers - xp.asarray(reference, dtype=numbers.dtype, device=device_of(numbers))[None, :]
-        if present is not None:
-            deviation = xp.where(present, deviation, xp.zeros_like(deviation))
+        if complete:
+            deviation = xp.astype(block, xp.float64) - shift
+        else:
+            numbers, present = _present(xp, block, code)
+            deviation = xp.where(present, numbers - shift, xp.zeros_like(numbers))
         with np.errstate(over="ignore", invalid="ignore"):
             squares += to_vector(_column_squares(xp, deviation))
     return Moments(rows, count, mean, _without_rounding(squares, reference, rows), infinite)
@@ -115,17 +123,10 @@ def _row_blocks(values: Array, itemsize: int = 8) -> Iterator[Array]:
         yield values[start : min(start + height, rows), :]
 
 
-def _present(xp: Any, block: Array, code: int | None) -> tuple[Array, Array | None]:
+def _present(xp: Any, block: Array, code: int | None) -> tuple[Array, Array]:
     """Return a block in float64 with zeros at missing values, and where values are present."""
     numbers = xp.astype(block, xp.float64)
-    if code is not None:
-        present = block != code
-    elif xp.isdtype(block.dtype, "real floating"):
-        present = ~xp.isnan(block)
-        if bool(xp.all(present)):
-            return numbers, None
-    else:
-        return numbers, None
+    present = ~xp.isnan(numbers) if code is None else block != code
     return xp.where(present, numbers, xp.zeros_like(numbers)), present
 
 

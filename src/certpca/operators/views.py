@@ -108,6 +108,36 @@ class HostView(Operator):
         return Factor(whole.depth, self.size, block)
 
 
+@final
+class Precise(Operator):
+    """An operator whose panels are float64, whatever type is fastest for its data."""
+
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+        self.size = operator.size
+        self.xp, self.dtype, self.device = operator.xp, operator.xp.float64, operator.device
+        self.names = operator.names
+        self.description = operator.description
+
+    def matmat(self, panel: Array) -> Array:
+        """Multiply; products follow the type of the panel."""
+        return self._operator.matmat(panel)
+
+    def columns(self, indices: Indices) -> Array:
+        """Take columns as products with unit vectors, which are float64."""
+        unit = np.zeros((self.size, indices.size))
+        unit[indices, np.arange(indices.size)] = 1.0
+        return self.matmat(self.adopt(unit))
+
+    def diagonal(self) -> Array:
+        """Convert the diagonal."""
+        return self.xp.astype(self._operator.diagonal(), self.dtype)
+
+    def factor(self) -> Factor:
+        """Pass on the factor, which is given in any type asked for."""
+        return self._operator.factor()
+
+
 def on_host(operator: Operator) -> Operator:
     """Return an operator whose panels are NumPy's."""
     return operator if is_numpy(operator) else HostView(operator)

@@ -179,7 +179,7 @@ class _Evaluation:
     theta: Array
 
 
-def improve(
+def improve(  # noqa: PLR0915
     problem: DualProblem, density: Array, pairs: Sequence[Pair] = (), region_weights: Vector | None = None
 ) -> Iterator[DualPoint]:
     """Yield one dual point after each step along the central path, for as long as the caller wants.

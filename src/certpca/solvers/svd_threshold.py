@@ -79,7 +79,7 @@ class SvdThreshold:
             if support.size > sparsity:
                 status = Status.WIDER_SUPPORT
         selected = np.sqrt(np.maximum(pairs.values, 0.0))[:, None] * pairs.vectors[support].T
-        loadings = np.linalg.svd(selected, full_matrices=False)[2][0]
-        value = float(pairs.values[0])
-        progress.tick(operator.quadratic_form(support, loadings))
+        _, lengths, right = np.linalg.svd(selected, full_matrices=False)
+        value, loadings = float(pairs.values[0]), right[0]
+        progress.tick(float(lengths[0]) ** 2)  # what the leading part captures, at most what all of it does
         return Candidate(support, status, loadings, value, {"components": count, "residual": pairs.residual})

@@ -21,9 +21,9 @@ class Prepared:
     """F by blocks of columns in float64, and how far it can be from the exact one.
 
     Everything is multiplied by a power of two, which rounds nothing, so that no square overflows or vanishes;
-    `unit` turns values of the form back. `error` bounds the Frobenius norm of what F misses; `excess` bounds how much the
-    matrix exceeds FᵀF where F is a square root of it. `trace` is at least ‖F‖². `form` returns the quadratic form of
-    sparse loadings and a bound on its error.
+    `unit` turns values of the form back. `error` bounds the Frobenius norm of what F misses; `excess` bounds how much
+    the matrix exceeds FᵀF where F is a square root of it. `trace` is at least ‖F‖². `form` returns the quadratic form
+    of sparse loadings and a bound on its error.
     """
 
     depth: int
