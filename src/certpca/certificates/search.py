@@ -17,7 +17,7 @@ from certpca.linalg.eigen import leading_on_support
 from certpca.linalg.swaps import SwapSearch
 from certpca.operators import Operator, on_host
 from certpca.operators.base import LARGEST_FORMED_SIZE
-from certpca.relaxation.l0_dual import DualPoint, DualProblem, improve
+from certpca.relaxation.l0_dual import DualPoint, DualProblem, dual_depth, improve
 from certpca.relaxation.regions import Cover, Region, cover
 from certpca.result import Certificate
 
@@ -99,7 +99,7 @@ def find_certificate(
 
     kind, cheap = min(_cheap_bounds(host, sparsity), key=lambda item: item[1])
     progress.tick(incumbent.objective, cheap)
-    if goal.reached(incumbent.objective, cheap) or progress.exhausted or _too_deep(operator):
+    if goal.reached(incumbent.objective, cheap) or progress.exhausted or dual_depth(operator) > LARGEST_FORMED_SIZE:
         return proved(kind, {})
     problem = DualProblem(operator, sparsity)
     point = _root(problem, incumbent, goal, cheap, progress)
@@ -122,11 +122,6 @@ def find_certificate(
     screening = {name: value for name, value in evidence.items() if name.startswith("screen_")}
     branched = proved("l0-tree", {**screening, **cover_evidence(found)}, tree_of(found))
     return branched if branched.upper_bound < certificate.upper_bound else certificate
-
-
-def _too_deep(operator: Operator) -> bool:
-    rows = getattr(operator, "rows", operator.size)
-    return min(rows, operator.size) > LARGEST_FORMED_SIZE
 
 
 def _cheap_bounds(operator: Operator, sparsity: int) -> list[tuple[str, float]]:

@@ -16,7 +16,8 @@ import numpy as np
 from certpca.arrays import Array, is_host, namespace
 
 NEWTON_STEPS = 60
-CHUNK = 1 << 22  # entries of a panel worked on at a time, to bound temporaries
+CHUNK = 1 << 22  # entries of a host panel worked on at a time, to bound temporaries
+DEVICE_CHUNK = 1 << 26
 
 
 def relative_tolerance(dtype: Any) -> float:
@@ -40,7 +41,7 @@ def secular(panel: Array, weights: Array, level: float, guess: Array) -> tuple[A
         tolerance = relative_tolerance(panel.dtype)
         solve(panel, weights.astype(panel.dtype), kind(level), theta, share, norm, tolerance, NEWTON_STEPS)
         return theta, share, norm
-    parts = [_secular_chunk(xp, panel[rows, :], weights, level, guess[rows]) for rows in _row_chunks(panel.shape)]
+    parts = [_secular_chunk(xp, panel[rows, :], weights, level, guess[rows]) for rows in _row_chunks(panel)]
     theta, share, norm = (xp.concat([part[index] for part in parts]) for index in range(3))
     return theta, share, norm
 
@@ -59,14 +60,15 @@ def dual_rows(panel: Array, weights: Array, level: float, theta: Array, norm: Ar
     safe = xp.where(live, theta, one)
     chunks = [
         panel[rows, :] * xp.astype(factor[rows, None] / (safe[rows, None] + level * weights[None, :]), panel.dtype)
-        for rows in _row_chunks(panel.shape)
+        for rows in _row_chunks(panel)
     ]
     return xp.concat(chunks, axis=0)
 
 
-def _row_chunks(shape: tuple[int, ...]) -> list[slice]:
-    height = max(1, CHUNK // max(1, shape[1]))
-    return [slice(start, min(start + height, shape[0])) for start in range(0, shape[0], height)]
+def _row_chunks(panel: Array) -> list[slice]:
+    rows, width = panel.shape
+    height = max(1, (CHUNK if is_host(panel) else DEVICE_CHUNK) // max(1, width))
+    return [slice(start, min(start + height, rows)) for start in range(0, rows, height)]
 
 
 def _secular_chunk(xp: Any, panel: Array, weights: Array, level: float, guess: Array) -> tuple[Array, Array, Array]:

@@ -92,6 +92,9 @@ class Operator(ABC):
 
     def adopt(self, panel: Any) -> Array:
         """Place a host panel where the operator lives, in its dtype."""
+        panel = np.asarray(panel)
+        if min(panel.strides, default=0) < 0:  # not every library takes arrays that run backwards
+            panel = panel.copy()
         return self.xp.asarray(panel, dtype=self.dtype, device=self.device)
 
     def restrict(self, indices: Indices) -> "Operator":

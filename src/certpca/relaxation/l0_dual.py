@@ -31,6 +31,7 @@ from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
 
 SINGLE_FROM = 4_000_000  # entries of F from which products are made in single precision
 THETA_GROUPS = 24
+SMALL_DEPTH = 300  # up to here eigenvalues cost less than the calls that would avoid them
 CENTRING = 0.3  # share of the current gap that the next barrier weight aims at
 LARGEST_STEP = 1.5  # of the scaled step, in spectral norm
 WEIGHT_FLOOR = 1e-13
@@ -253,32 +254,36 @@ def _next_level(level: float, total: float, k: int, earlier: tuple[float, float]
     return level * math.sqrt(total / k) if total > 0 and level > 0 else -1.0
 
 
+def dual_depth(operator: Operator) -> int:
+    """Return the order of the density matrices: samples, or features where these are fewer or there are no samples."""
+    source = operator.source()
+    return int(operator.size if source.kind == "matrix" else min(source.values.shape))
+
+
 def _feature_rows(operator: Operator) -> tuple[Array, Any, Any]:
-    """Return features as rows; where samples outnumber features, in the coordinates of the matrix's square root."""
+    """Return features as rows, in the sample space that the checker will use for the same matrix.
+
+    That is the space of samples, or, where samples outnumber features or there are none, that of the matrix's
+    symmetric square root.
+    """
     xp, size = operator.xp, operator.size
-    factor = operator.factor() if not _many_samples(operator) else None
-    if factor is None:
-        matrix = xp.asarray(operator.submatrix(np.arange(size)), dtype=xp.float64, device=operator.device)
-        values, vectors = xp.linalg.eigh(matrix)
-        root = (vectors * xp.sqrt(xp.where(values > 0, values, xp.zeros_like(values)))[None, :]) @ xp.matrix_transpose(
-            vectors
-        )
-        return xp.astype(root, _precision(xp, size * size)), xp, operator.device
-    if factor.depth > LARGEST_FORMED_SIZE:
+    source = operator.source()
+    depth = dual_depth(operator)
+    if depth > LARGEST_FORMED_SIZE:
         msg = (
-            f"the dual bound works with matrices of order min(samples, features) = {factor.depth}, "
+            f"the dual bound works with matrices of order min(samples, features) = {depth}, "
             f"allowed up to {LARGEST_FORMED_SIZE}"
         )
         raise InvalidProblemError(msg)
-    dtype = _precision(xp, size * factor.depth)
-    width = max(1, (64 << 20) // (8 * factor.depth))
-    blocks = [xp.matrix_transpose(block) for _, block in factor.blocks(width, dtype)]
+    dtype = _precision(xp, size * depth)
+    if source.kind == "matrix" or source.values.shape[0] > size:
+        matrix = xp.asarray(operator.submatrix(np.arange(size)), dtype=xp.float64, device=operator.device)
+        values, vectors = xp.linalg.eigh(matrix)
+        roots = xp.sqrt(xp.where(values > 0, values, xp.zeros_like(values)))
+        return xp.astype((vectors * roots[None, :]) @ xp.matrix_transpose(vectors), dtype), xp, operator.device
+    width = max(1, (64 << 20) // (8 * depth))
+    blocks = [xp.matrix_transpose(block) for _, block in operator.factor().blocks(width, dtype)]
     return xp.concat(blocks, axis=0), xp, operator.device
-
-
-def _many_samples(operator: Operator) -> bool:
-    rows = getattr(operator, "rows", None)
-    return rows is not None and rows > operator.size
 
 
 def _precision(xp: Any, entries: int) -> Any:
@@ -351,18 +356,26 @@ def _lanczos_ends(xp: Any, matrix: Array, steps: int) -> tuple[float, float]:
 def _largest_eigenvalue(xp: Any, matrix: Array, relative: float = 1e-6) -> float:
     """Return λ_max, or slightly more: a Lanczos value raised until a Cholesky factorisation succeeds."""
     depth = matrix.shape[0]
-    if depth <= 300 or not isinstance(matrix, np.ndarray):
+    if depth <= SMALL_DEPTH:
         return float(xp.linalg.eigvalsh(matrix)[-1])
-    from scipy.linalg.lapack import dpotrf
-
     top = _lanczos_ends(xp, matrix, 40)[1]
     size = abs(top) + 1e-300
-    while True:
-        shifted = -matrix
-        shifted[np.diag_indices(depth)] += top + relative * size
-        if dpotrf(shifted, lower=1, overwrite_a=1, clean=0)[1] == 0:
-            return top + relative * size
+    one = xp.eye(depth, dtype=matrix.dtype, device=device_of(matrix))
+    while not _is_positive_definite(xp, (top + relative * size) * one - matrix):
         relative *= 3
+    return top + relative * size
+
+
+def _is_positive_definite(xp: Any, matrix: Array) -> bool:
+    if isinstance(matrix, np.ndarray):
+        from scipy.linalg.lapack import dpotrf
+
+        return bool(dpotrf(matrix, lower=1, overwrite_a=1, clean=0)[1] == 0)
+    try:
+        factor = xp.linalg.cholesky(matrix)
+    except (RuntimeError, ValueError, np.linalg.LinAlgError):  # libraries differ in what they raise
+        return False
+    return bool(xp.all(xp.isfinite(xp.linalg.diagonal(factor))))
 
 
 def _with_regions(

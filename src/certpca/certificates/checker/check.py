@@ -34,6 +34,7 @@ from certpca.arrays import Indices
 from certpca.certificates.checker.data import Prepared, fingerprint, prepare
 from certpca.certificates.checker.numbers import gamma, require
 from certpca.certificates.checker.rules import RULES
+from certpca.errors import CertificateError
 from certpca.result import Certificate, Source
 
 
@@ -76,21 +77,40 @@ def check(certificate: Certificate, source: Source) -> Proof:
 
 def examine(certificate: Certificate, source: Source) -> Proof:
     """Recompute what the evidence of a certificate proves, whatever it claims."""
+    try:
+        with np.errstate(all="ignore"):  # what is not finite is refused
+            return _examined(certificate, source)
+    except CertificateError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        msg = f"the certificate is refused: it is malformed, or the data are ({error!r})"
+        raise CertificateError(msg) from error
+
+
+def _examined(certificate: Certificate, source: Source) -> Proof:
     kind, k = certificate.kind, certificate.sparsity
     require(isinstance(kind, str) and kind in RULES, f"unknown kind {kind!r}")
     prepared = prepare(source)
     require(prepared.size == certificate.size, f"it is for {certificate.size} features, the data have {prepared.size}")
-    require(isinstance(k, int) and 1 <= k <= prepared.size, f"sparsity {k!r} is out of range")
+    require(
+        isinstance(k, int) and not isinstance(k, bool) and 1 <= k <= prepared.size, f"sparsity {k!r} is out of range"
+    )
     require(
         certificate.fingerprint == fingerprint(source),
         "it was made for other data, or for another normalisation of them",
     )
     objective = _objective(prepared, certificate)
     bound, outside, inside = RULES[kind](prepared, certificate, objective)
-    bound, objective = bound * prepared.unit, objective * prepared.unit
+    bound, objective = _in_units(bound, prepared.unit, math.inf), _in_units(objective, prepared.unit, 0.0)
     require(math.isfinite(bound), "its evidence proves nothing")
     # Neither can be wrong, so a bound below the objective can only be rounding: the optimum is then known.
     return Proof(kind, k, max(bound, objective), objective, np.flatnonzero(outside), np.flatnonzero(inside))
+
+
+def _in_units(value: float, unit: float, away: float) -> float:
+    """Multiply by a power of two, which rounds only below the normal range; there one step on is safe."""
+    product = value * unit
+    return math.nextafter(product, away) if value > 0 and product < 2.0**-1021 else product
 
 
 def _objective(prepared: Prepared, certificate: Certificate) -> float:
@@ -102,8 +122,9 @@ def _objective(prepared: Prepared, certificate: Certificate) -> float:
         return 0.0
     require(support.dtype.kind in "iu", "its support is not a list of indices")
     require(support.size <= certificate.sparsity, "its support is wider than its sparsity")
-    require(bool((np.diff(support) > 0).all()), "its support is not sorted")
+    require(bool((support[1:] > support[:-1]).all()), "its support is not sorted")  # differences of uint wrap around
     require(bool(support[0] >= 0 and support[-1] < prepared.size), "its support is out of range")
+    support = support.astype(np.intp)
     require(bool(np.isfinite(loadings).all()) and bool(loadings.any()), "its loadings are not numbers")
     loadings = loadings / np.abs(loadings).max()
     value, doubt = prepared.form(support, loadings)

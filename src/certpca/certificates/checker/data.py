@@ -69,6 +69,7 @@ def column_slices(rows: int, size: int) -> Iterator[slice]:
 
 def prepare(source: Source) -> Prepared:
     """Standardise data, or take the square root of a matrix."""
+    require(len(source.values.shape) == 2 and 0 not in source.values.shape, "the data are not a table")
     rows, size = (int(side) for side in source.values.shape)
     if source.kind == "matrix":
         require(rows == size, "the matrix is not square")
@@ -95,6 +96,8 @@ def _power_of_two(largest: float) -> float:
 
 def dense_columns(values: Any, columns: slice) -> Vector:
     """Return columns of whatever holds the values, in float64."""
+    if getattr(values, "format", None) in ("bsr", "coo", "dia"):  # these cannot be cut
+        values = values.tocsc()
     part = values[:, columns]
     part = part.toarray() if hasattr(part, "toarray") else to_numpy(part)
     return np.asarray(part, dtype=np.float64)
@@ -125,19 +128,29 @@ def _standardised(source: Source) -> Prepared:
     """Centre and scale the data column by column, with bounds on the roundings."""
     rows, size = (int(side) for side in source.values.shape)
     require(source.divisor > 0 and math.isfinite(source.divisor), "the divisor of the covariance is not positive")
-    largest = max(
-        float(np.nanmax(np.abs(dense_columns(source.values, part)), initial=0.0)) for part in column_slices(rows, size)
-    )
-    require(math.isfinite(largest), "the data have values that are not finite")
-    unit = 1.0 if source.scale else _power_of_two(largest)
 
-    def columns_and_errors(columns: slice) -> tuple[Vector, Vector]:
+    def filled(columns: slice) -> tuple[Vector, NDArray[np.bool_]]:
         raw = dense_columns(source.values, columns)
         hole = np.isnan(raw) if source.missing is None else raw == source.missing
-        raw = raw / _power_of_two(largest)
-        if hole.any():
-            require(source.fill_missing and source.center, "the data have missing values and no rule for them")
-            raw[hole] = 0.0
+        require(
+            not hole.any() or bool(source.fill_missing and source.center),
+            "the data have missing values and no rule for them",
+        )
+        return np.where(hole, 0.0, raw), hole
+
+    largest = np.concatenate([np.abs(filled(part)[0]).max(axis=0) for part in column_slices(rows, size)])
+    require(bool(np.isfinite(largest).all()), "the data have values that are not finite")
+    # Correlations scale every column by a power of two of its own; else one serves all, and the divisor has one too.
+    exponents = np.frexp(largest if source.scale else np.full(size, largest.max()))[1]
+    mantissa, power = math.frexp(source.divisor)
+    mantissa, power = (mantissa, power) if power % 2 == 0 else (2 * mantissa, power - 1)
+    power = 0 if source.scale else 2 * int(exponents[0]) - power
+    require(-1074 <= power <= 1023, "the data are too large or too small to square")
+    units = np.ldexp(1.0, np.minimum(exponents, 1023))
+
+    def columns_and_errors(columns: slice) -> tuple[Vector, Vector]:
+        raw, hole = filled(columns)
+        raw /= units[columns]
         count = np.maximum(rows - hole.sum(axis=0), 1)
         mean = raw.sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
         centred = np.where(hole, 0.0, raw - mean)
@@ -149,7 +162,7 @@ def _standardised(source: Source) -> Prepared:
             require(bool((lengths > 4 * doubt).all()), "a column is constant, so it has no correlation")
             # x/|x| moves by at most twice the relative error of x, and rounds.
             return centred / lengths, 2 * doubt / (lengths - doubt) + gamma(rows + 16)
-        factor = 1.0 / math.sqrt(source.divisor)
+        factor = 1.0 / math.sqrt(mantissa)
         return centred * factor, (doubt + gamma(8) * lengths) * factor * (1 + gamma(16))
 
     error = trace = 0.0
@@ -171,7 +184,9 @@ def _standardised(source: Source) -> Prepared:
         off = (error + gamma(support.size + 16) * math.sqrt(trace)) * length
         return value, 2 * off * math.sqrt(value) + off**2 + gamma(rows + 16) * value
 
-    return Prepared(rows, size, lambda part: columns_and_errors(part)[0], form, error, 0.0, trace, unit**2)
+    return Prepared(
+        rows, size, lambda part: columns_and_errors(part)[0], form, error, 0.0, trace, math.ldexp(1.0, power)
+    )
 
 
 def fingerprint(source: Source) -> str:

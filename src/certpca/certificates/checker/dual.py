@@ -127,27 +127,37 @@ def screen(prepared: Prepared, point: Point, k: int, objective: float) -> tuple[
     replaces Y_i by a_ia_iᵀ with one feature less to choose: if (k − 1)ρ + λ_max(G − Y_i + a_ia_iᵀ) is below,
     none does. With D = tI − G at the level t that the objective leaves, both are tests of definiteness after updates of
     rank one: D + yyᵀ ≻ 0, where D has one negative eigenvalue, iff 1 + yᵀD⁻¹y < 0; and E − aaᵀ ≻ 0 for
-    E = D + yyᵀ ≻ 0 iff aᵀE⁻¹a < 1. Levels keep 1e-6 away from eigenvalues, so these quotients are accurate to about
-    1e-7 of their terms; a margin of 1e-5 of the terms is demanded.
+    E = D + yyᵀ ≻ 0 iff aᵀE⁻¹a < 1. With VΛVᵀ = G up to `rest` and VᵀV = I up to `drift`, both measured, V⁻¹DV⁻ᵀ is
+    tI − Λ up to κ times the distance of t from the eigenvalues, which is kept at 1e-6 of the largest or more. Then
+    these quotients are off by at most 4κ of their terms; a margin of twice that is demanded.
     """
     outside, inside = np.zeros(prepared.size, dtype=bool), np.zeros(prepared.size, dtype=bool)
     target = objective - 2 * (point.lift(objective) - objective)
     if k == prepared.size or prepared.depth < 2 or not (target > 0 and point.lift(target) < objective):
         return outside, inside
     values, vectors = np.linalg.eigh(point.total)
-    noise = 1e-6 * max(abs(float(values[-1])), target)
+    largest, small = max(abs(float(values[-1])), target), gamma(prepared.depth + 8)
+    noise = 1e-6 * largest
+    rest = float(np.linalg.norm((vectors * values) @ vectors.T - point.total)) + 2 * small * float(np.abs(values).sum())
+    drift = float(np.linalg.norm(vectors.T @ vectors - np.eye(prepared.depth))) + 2 * small * prepared.depth
+    margin = max(1e-5, 8 * (rest + drift * largest) / noise)
+    if not margin < 0.1:
+        return outside, inside
     without, forced = target - point.doubt - k * point.level, target - point.doubt - (k - 1) * point.level
     # A lower level is a stronger demand, so it may be moved below the largest eigenvalue.
     level_without = min(without, float(values[-1]) - noise)
+    may_include, may_exclude = values[-2] + noise < level_without, forced > values[-1] + noise
+    if not (may_include or may_exclude):
+        return outside, inside
     for columns, block in prepared.blocks():
         a = point.basis.T @ block
         y = vectors.T @ dual_vectors(a, point.weights, point.level)[0]
         a = vectors.T @ a
-        if values[-2] + noise < level_without:
+        if may_include:
             terms = y**2 / (level_without - values)[:, None]
-            inside[columns] = 1 + terms.sum(axis=0) < -1e-5 * (1 + np.abs(terms).sum(axis=0))
-        if forced > values[-1] + noise:
+            inside[columns] = 1 + terms.sum(axis=0) < -margin * (1 + np.abs(terms).sum(axis=0))
+        if may_exclude:
             inverse = (1.0 / (forced - values))[:, None]
             yy, aa, ya = (y**2 * inverse).sum(axis=0), (a**2 * inverse).sum(axis=0), (y * a * inverse).sum(axis=0)
-            outside[columns] = aa - ya**2 / (1 + yy) < 1 - 1e-5 * (1 + aa)
+            outside[columns] = aa - ya**2 / (1 + yy) < 1 - margin * (1 + aa)
     return outside, inside

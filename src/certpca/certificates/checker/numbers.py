@@ -29,8 +29,9 @@ def array_of(evidence: Mapping[str, Any], name: str, axes: int) -> Vector:
     require(name in evidence, f"its evidence lacks {name!r}")
     values = np.asarray(evidence[name])
     require(values.dtype.kind == "f" and values.ndim == axes, f"{name!r} in its evidence has the wrong form")
+    values = values.astype(np.float64)  # first: numbers of wider types can overflow here
     require(bool(np.isfinite(values).all()), f"{name!r} in its evidence is not finite")
-    return values.astype(np.float64)
+    return values
 
 
 def largest_eigenvalue(matrix: Vector, doubt: float = 0.0) -> float:
@@ -43,6 +44,7 @@ def largest_eigenvalue(matrix: Vector, doubt: float = 0.0) -> float:
     size = matrix.shape[0]
     require(bool(np.isfinite(matrix).all()), "its numbers overflow")
     values = np.linalg.eigvalsh(matrix)
+    require(bool(np.isfinite(values).all()), "its numbers overflow")
     span = max(float(np.abs(values).max()), float(np.finfo(float).tiny))
     margin = 4 * gamma(size + 8)
     for _ in range(60):
@@ -50,8 +52,10 @@ def largest_eigenvalue(matrix: Vector, doubt: float = 0.0) -> float:
         shifted = -matrix
         shifted[np.diag_indices(size)] += level
         try:
-            np.linalg.cholesky(shifted)
+            finished = bool(np.isfinite(np.linalg.cholesky(shifted)).all())  # LAPACK may run on with NaN
         except np.linalg.LinAlgError:
+            finished = False
+        if not finished:
             margin *= 2
             continue
         rounding = gamma(size + 8) * 2 * float(np.abs(np.diagonal(shifted)).sum()) + gamma(2) * (abs(level) + span)

@@ -88,6 +88,9 @@ def _tree_rule(prepared: Prepared, certificate: Certificate, objective: float) -
     kept, dropped = _screened(prepared, certificate, objective)
     rays = array_of(evidence, "rays", 2)
     require(rays.shape[1] == prepared.depth, "its rays have the wrong length")
+    # Products of very short rays would vanish, and weights could make their roundings large.
+    sizes = np.abs(rays).max(axis=1)
+    require(bool(((sizes > 1e-3) & (sizes < 1e3)).all()), "its rays are too short or too long")
     leaves: dict[int, list[tuple[int, int]]] = {}
     _collect_leaves(tree, [], rays.shape[0], leaves)
     worst = 0.0
@@ -105,8 +108,11 @@ def _tree_rule(prepared: Prepared, certificate: Certificate, objective: float) -
             # Rotating r and s rounds them, and so do the products and sums.
             lengths = weight * float(np.linalg.norm(_ray(rays, first)) * np.linalg.norm(_ray(rays, second)))
             doubt += 4 * math.sqrt(prepared.depth) * gamma(prepared.depth + 16) * lengths
+            doubt += gamma(4) * float(np.linalg.norm(total))
         bound = certificate.sparsity * point.level + largest_eigenvalue((total + total.T) / 2, doubt)
-        worst = max(worst, point.lift(bound))
+        lifted = point.lift(bound)
+        require(math.isfinite(lifted), "a leaf proves nothing")  # max would pass over NaN
+        worst = max(worst, lifted)
     return max(worst, _floor(dropped, objective)), dropped, np.zeros(prepared.size, dtype=bool)
 
 
