@@ -304,6 +304,7 @@ def _working_type(values: Any, moments: Moments) -> Any:
         narrow = not xp.isdtype(values.dtype, (xp.float64, xp.int64, xp.int32))
     spread = math.sqrt(float(moments.squares.mean()) / moments.rows)
     level = float(np.abs(moments.mean).max())
-    if narrow and level <= 100.0 * spread:
+    ordinary = 1e-6 < spread < 1e6  # squares of variances must fit single precision too
+    if narrow and ordinary and level <= 100.0 * spread:
         return np.dtype(np.float32) if is_sparse(values) or is_host(values) else xp.float32
     return np.dtype(np.float64) if is_sparse(values) or is_host(values) else xp.float64

@@ -275,7 +275,7 @@ def _feature_rows(operator: Operator) -> tuple[Array, Any, Any]:
             f"allowed up to {LARGEST_FORMED_SIZE}"
         )
         raise InvalidProblemError(msg)
-    dtype = _precision(xp, size * depth)
+    dtype = _precision(operator, size * depth)
     if source.kind == "matrix" or source.values.shape[0] > size:
         matrix = xp.asarray(operator.submatrix(np.arange(size)), dtype=xp.float64, device=operator.device)
         values, vectors = xp.linalg.eigh(matrix)
@@ -286,8 +286,9 @@ def _feature_rows(operator: Operator) -> tuple[Array, Any, Any]:
     return xp.concat(blocks, axis=0), xp, operator.device
 
 
-def _precision(xp: Any, entries: int) -> Any:
-    return xp.float32 if entries > SINGLE_FROM else xp.float64
+def _precision(operator: Operator, entries: int) -> Any:
+    ordinary = 1e-12 < operator.trace() / operator.size < 1e12
+    return operator.xp.float32 if entries > SINGLE_FROM and ordinary else operator.xp.float64
 
 
 def _gram(xp: Any, rows: Array) -> Array:

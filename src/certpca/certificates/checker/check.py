@@ -26,6 +26,7 @@ indices, and the vectors need not be trusted.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,8 @@ from certpca.certificates.checker.numbers import gamma, require
 from certpca.certificates.checker.rules import RULES
 from certpca.errors import CertificateError
 from certpca.result import Certificate, Source
+
+ANOTHER_MACHINE = 1e-8  # relative; what the roundings of the machine that made a certificate may add to its objective
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +75,21 @@ def check(certificate: Certificate, source: Source) -> Proof:
     claim = certificate.upper_bound
     require(isinstance(claim, float) and not math.isnan(claim), "the claimed bound is not a number")
     require(claim >= proof.upper_bound, f"it claims {claim!r} but its evidence proves only {proof.upper_bound!r}")
+    # What else it says is a claim as well: readers take the gap from it.
+    captured, normalisation = certificate.objective, certificate.normalisation
+    require(
+        isinstance(captured, (int, float)) and captured <= proof.objective * (1 + ANOTHER_MACHINE),
+        f"it claims that its loadings capture {captured!r}, but they capture {proof.objective!r}",
+    )
+    for claimed, proved in ((certificate.outside, proof.outside), (certificate.inside, proof.inside)):
+        require(
+            isinstance(claimed, int) and claimed <= proved.size,
+            f"it claims to decide {claimed!r} features, but its evidence decides {proved.size}",
+        )
+    require(
+        isinstance(normalisation, Mapping) and dict(normalisation) == source.normalisation(),
+        "it describes another normalisation of the data",
+    )
     return proof
 
 
