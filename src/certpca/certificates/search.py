@@ -4,7 +4,7 @@ What is found is only a suggestion. The bound that a certificate claims is the o
 derives from its evidence, rounded up.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -103,25 +103,28 @@ def find_certificate(
         return proved(kind, {})
     problem = DualProblem(operator, sparsity)
     point = _root(problem, incumbent, goal, cheap, progress)
-    if min(problem.scale, cheap) <= point.bound:
-        kind = kind if cheap <= problem.scale else "largest-eigenvalue"
-        return proved(kind, {})
-    evidence = point_evidence(point)
-    certificate = proved("l0-dual", evidence)
-    if goal.reached(incumbent.objective, certificate.upper_bound) or progress.exhausted:
-        return certificate
-    features = np.arange(operator.size)
-    if certificate.outside >= SHRINK_FROM * operator.size:
-        certificate, point, features = _shrunk(certificate, point, problem, incumbent, goal, progress, proved, source)
-        evidence = dict(certificate.evidence)
-    if not goal.branching or goal.reached(incumbent.objective, certificate.upper_bound) or progress.exhausted:
-        return certificate
-    found = _branch(problem, point, features, incumbent, goal, progress)
-    if found is None or not found.bound < certificate.upper_bound:
-        return certificate
-    screening = {name: value for name, value in evidence.items() if name.startswith("screen_")}
-    branched = proved("l0-tree", {**screening, **cover_evidence(found)}, tree_of(found))
-    return branched if branched.upper_bound < certificate.upper_bound else certificate
+    certificate = proved("l0-dual", point_evidence(point))
+    if problem.scale < cheap:
+        kind, cheap = "largest-eigenvalue", problem.scale
+    if cheap < certificate.upper_bound:
+        certificate = min(certificate, proved(kind, {}), key=lambda made: made.upper_bound)
+
+    def finished() -> bool:
+        return goal.reached(incumbent.objective, certificate.upper_bound) or progress.exhausted
+
+    features, screening = np.arange(operator.size), {}
+    if not finished() and certificate.outside >= SHRINK_FROM * operator.size:
+        screening = {f"screen_{name}": value for name, value in certificate.evidence.items()}
+        features = np.setdiff1d(features, examine(certificate, source).outside)
+        point = _without_the_rest(problem, point, features, incumbent, goal, progress)
+        tighter = proved("l0-dual", {**screening, **point_evidence(point)})
+        certificate = min(certificate, tighter, key=lambda made: made.upper_bound)
+    if goal.branching and not finished():
+        found = _branch(problem, point, features, incumbent, goal, progress)
+        if found is not None and found.bound < certificate.upper_bound:
+            branched = proved("l0-tree", {**screening, **cover_evidence(found)}, tree_of(found))
+            certificate = min(certificate, branched, key=lambda made: made.upper_bound)
+    return certificate
 
 
 def _cheap_bounds(operator: Operator, sparsity: int) -> list[tuple[str, float]]:
@@ -183,19 +186,15 @@ def _image(problem: DualProblem, direction: Vector) -> Vector:
     return to_vector(problem.rows @ there)
 
 
-def _shrunk(
-    certificate: Certificate,
-    point: DualPoint,
+def _without_the_rest(
     problem: DualProblem,
+    point: DualPoint,
+    features: Indices,
     incumbent: Incumbent,
     goal: Goal,
     progress: Progress,
-    proved: Callable[..., Certificate],
-    source: Any,
-) -> tuple[Certificate, DualPoint, Indices]:
-    """Solve the dual again without the features that are proved to be in no optimal support."""
-    outside = examine(certificate, source).outside
-    features = np.setdiff1d(np.arange(certificate.size), outside)
+) -> DualPoint:
+    """Solve the dual again with only the features that can be in an optimal support."""
     problem.keep(features)
     start = problem.xp.asarray(point.density(), dtype=problem.xp.float64, device=problem.device)
     problem.warm_start(point.level, None)
@@ -208,9 +207,7 @@ def _shrunk(
         if best.bound - again.value <= 0.02 * max(again.value - incumbent.objective, 0.0):
             break
     assert best is not None
-    screening = {f"screen_{name}": value for name, value in certificate.evidence.items()}
-    tighter = proved("l0-dual", {**screening, **point_evidence(best)})
-    return (tighter if tighter.upper_bound < certificate.upper_bound else certificate), best, features
+    return best
 
 
 def _branch(
