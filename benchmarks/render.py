@@ -1,6 +1,6 @@
 """Write the tables that README.md quotes from benchmarks/results.
 
-    python -m benchmarks.render
+python -m benchmarks.render
 """
 
 import json

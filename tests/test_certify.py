@@ -123,8 +123,14 @@ def test_time_limit_and_interrupt_leave_a_valid_bound(rng):
         certificate = certpca.certify(data, 20, target_gap=0.0, budget=budget)
         assert certificate.upper_bound >= optimum_at_least
         certpca.verify(certificate, data)
-    calls = []
-    stopped = certpca.certify(data, 20, target_gap=0.0, listener=lambda step: calls.append(step) or len(calls) < 30)
+    calls = 0
+
+    def stop_soon(step):
+        nonlocal calls
+        calls += 1
+        return calls < 30
+
+    stopped = certpca.certify(data, 20, target_gap=0.0, listener=stop_soon)
     certpca.verify(stopped, data)
 
 

@@ -6,6 +6,7 @@ import math
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -20,6 +21,22 @@ from certpca.result import Certificate, Solution, Status
 
 FORMAT = "certpca solution 1"
 CERTIFICATE_FORMAT = "certpca certificate 1"
+
+# What reading nonsense can raise: wrong types and ranges, broken archives, absurd sizes and depths.
+DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    NotImplementedError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def solution_to_dict(solution: Solution) -> dict[str, Any]:
@@ -193,7 +210,8 @@ def _load_evidence(file: Path, entry: dict[str, str]) -> dict[str, Any]:
     if _digest(beside) != entry["digest"]:
         msg = f"{str(beside)!r} is not the evidence that {str(file)!r} was written with"
         raise DataFileError(msg)
-    with np.load(beside, allow_pickle=False) as archive:
+    # Opened here, so that it is closed even where NumPy cannot make sense of it.
+    with beside.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
 
 
@@ -211,7 +229,7 @@ def _read_json(file: Path, form: str, what: str) -> dict[str, Any]:
     except FileNotFoundError as error:
         msg = f"there is no file {str(file)!r}"
         raise DataFileError(msg) from error
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         msg = f"{str(file)!r} cannot be read as {what}: {error}"
         raise DataFileError(msg) from error
     if not isinstance(fields, dict) or fields.get("format") != form:
@@ -226,7 +244,7 @@ def _damage_named(file: Path) -> Iterator[None]:
         yield
     except DataFileError:
         raise
-    except (KeyError, TypeError, ValueError, IndexError, OSError, zipfile.BadZipFile) as error:
+    except DAMAGE as error:
         msg = f"{str(file)!r} is damaged: {error!r}"
         raise DataFileError(msg) from error
 

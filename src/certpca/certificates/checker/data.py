@@ -13,7 +13,7 @@ from certpca.arrays import Vector, to_numpy
 from certpca.certificates.checker.numbers import gamma, largest_eigenvalue, require
 from certpca.result import Source
 
-BLOCK_BYTES = 4 << 20  # temporaries of a block stay in the cache
+BLOCK_BYTES = 12 << 20  # small enough for the cache, large enough for BLAS
 
 
 @dataclass(frozen=True, slots=True)
