@@ -13,9 +13,9 @@ RESULTS = Path(__file__).parent / "results"
 NAMES = {
     "certpca_svd_threshold": "certpca `svd-threshold`",
     "certpca_auto": "certpca `auto`",
-    "abess_pca": "abess",
+    "abess_splicing": "abess",
     "sklearn_sparse_pca": "scikit-learn `SparsePCA`",
-    "sklearn_mini_batch": "scikit-learn `MiniBatchSparsePCA`",
+    "sklearn_minibatch": "scikit-learn `MiniBatchSparsePCA`",
 }
 
 

@@ -164,6 +164,7 @@ def certify(
     count = checked_sparsity(sparsity, operator.size)
     if solution is None:
         solution = solve(operator, count, rng=rng, budget=budget, listener=listener)
+        progress.interrupted = solution.status is Status.INTERRUPTED  # one Ctrl-C ends both
     elif solution.size != operator.size or solution.support.size > count:
         msg = "the solution given is for other data or for a larger sparsity"
         raise InvalidProblemError(msg)

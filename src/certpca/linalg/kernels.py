@@ -41,7 +41,7 @@ def secular(panel: Array, weights: Array, level: float, guess: Array) -> tuple[A
         tolerance = relative_tolerance(panel.dtype)
         solve(panel, weights.astype(panel.dtype), kind(level), theta, share, norm, tolerance, NEWTON_STEPS)
         return theta, share, norm
-    parts = [_secular_chunk(xp, panel[rows, :], weights, level, guess[rows]) for rows in _row_chunks(panel)]
+    parts = [_secular_chunk(xp, panel[rows, :], weights, level, guess[rows]) for rows in row_chunks(panel)]
     theta, share, norm = (xp.concat([part[index] for part in parts]) for index in range(3))
     return theta, share, norm
 
@@ -60,12 +60,13 @@ def dual_rows(panel: Array, weights: Array, level: float, theta: Array, norm: Ar
     safe = xp.where(live, theta, one)
     chunks = [
         panel[rows, :] * xp.astype(factor[rows, None] / (safe[rows, None] + level * weights[None, :]), panel.dtype)
-        for rows in _row_chunks(panel)
+        for rows in row_chunks(panel)
     ]
     return xp.concat(chunks, axis=0)
 
 
-def _row_chunks(panel: Array) -> list[slice]:
+def row_chunks(panel: Array) -> list[slice]:
+    """Cut the rows of a panel into runs whose temporaries stay small."""
     rows, width = panel.shape
     height = max(1, (CHUNK if is_host(panel) else DEVICE_CHUNK) // max(1, width))
     return [slice(start, min(start + height, rows)) for start in range(0, rows, height)]

@@ -15,7 +15,8 @@ from certpca.arrays import Array, Indices, Vector, device_of, is_host, namespace
 from certpca.operators.base import Factor, Operator
 from certpca.result import Source
 
-BLOCK_BYTES = 32 << 20  # of converted rows: smaller blocks lose more to calls than they gain in cache
+SMALLEST_BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 32 << 20  # at most, of converted rows: smaller blocks lose more to calls than they gain in cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,9 +199,11 @@ class DenseCovariance(Covariance):
         if self._data.dtype == dtype and complete:
             yield self._data
             return
-        height = min(self.rows, max(1, BLOCK_BYTES // (self.size * self.xp.finfo(dtype).bits // 8)))
+        host = is_host(self._data)
+        limit = min(BLOCK_BYTES, max(SMALLEST_BLOCK_BYTES, self._data.nbytes // 4)) if host else BLOCK_BYTES
+        height = min(self.rows, max(1, limit // (self.size * self.xp.finfo(dtype).bits // 8)))
         # On the host one buffer serves all blocks: allocating each costs memory and page faults.
-        buffer = np.empty((height, self.size), dtype=dtype) if is_host(self._data) else None
+        buffer = np.empty((height, self.size), dtype=dtype) if host else None
         for start in range(0, self.rows, height):
             raw = self._data[start : min(start + height, self.rows), :]
             if buffer is None or not complete:

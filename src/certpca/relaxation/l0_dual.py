@@ -26,7 +26,7 @@ import numpy as np
 
 from certpca.arrays import Array, Indices, Vector, device_of, to_vector
 from certpca.errors import InvalidProblemError
-from certpca.linalg.kernels import dual_rows, secular
+from certpca.linalg.kernels import dual_rows, row_chunks, secular
 from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
 
 SINGLE_FROM = 4_000_000  # entries of F from which products are made in single precision
@@ -164,11 +164,14 @@ class DualProblem:
         group = np.full(host.size, -1)
         group[live] = np.clip(np.searchsorted(edges, logs, side="right") - 1, 0, THETA_GROUPS - 1)
         member = xp.asarray((group[None, :] == np.arange(THETA_GROUPS)[:, None]), device=self.device)
-        squares = xp.astype(member, dual.dtype) @ (dual * dual)
+        squares = xp.zeros((THETA_GROUPS, self.depth), dtype=xp.float64, device=self.device)
+        for rows in row_chunks(dual):  # no second array of the size of `dual`
+            part = dual[rows, :]
+            squares = squares + xp.astype(xp.astype(member[:, rows], dual.dtype) @ (part * part), xp.float64)
         centre = xp.asarray(np.exp((edges[:-1] + edges[1:]) / 2), dtype=xp.float64, device=self.device)
         shift = level * weights
         ratio = shift[None, :] / (centre[:, None] + shift[None, :])
-        return (xp.matrix_transpose(ratio) @ xp.astype(squares, xp.float64)) * weights[None, :]
+        return (xp.matrix_transpose(ratio) @ squares) * weights[None, :]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -324,7 +327,7 @@ def _moved(xp: Any, basis: Array, root: Array, step: Array) -> tuple[Array, Arra
     return _normalised(xp, basis @ turn, weights)
 
 
-def _spectral_norm(xp: Any, matrix: Array, steps: int = 30) -> float:
+def _spectral_norm(xp: Any, matrix: Array, steps: int = 15) -> float:
     """Estimate the norm of a symmetric matrix by Lanczos' method."""
     low, high = _lanczos_ends(xp, matrix, steps)
     return max(-low, high)
@@ -359,7 +362,7 @@ def _largest_eigenvalue(xp: Any, matrix: Array, relative: float = 1e-6) -> float
     depth = matrix.shape[0]
     if depth <= SMALL_DEPTH:
         return float(xp.linalg.eigvalsh(matrix)[-1])
-    top = _lanczos_ends(xp, matrix, 40)[1]
+    top = _lanczos_ends(xp, matrix, 25)[1]
     size = abs(top) + 1e-300
     one = xp.eye(depth, dtype=matrix.dtype, device=device_of(matrix))
     while not _is_positive_definite(xp, (top + relative * size) * one - matrix):
