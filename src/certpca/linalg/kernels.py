@@ -4,7 +4,7 @@ Rows of a panel C hold features in the eigenvectors of a density matrix with eig
 θ > 0 of Σ_j p_j C_ij² / (θ + ρ p_j) = 1 is found by Newton's method on the reciprocal of the left side, which is
 increasing and concave in θ: a step from anywhere lands at or left of the root and climbs from there.
 Written against the array API; the compiled twin (numba, host arrays only) does the same without temporaries and is
-about ten times as fast on two cores (`benchmarks/speed/secular.py`).
+more than ten times as fast on two cores (`benchmarks/speed/secular.py`).
 """
 
 import math
