@@ -7,6 +7,8 @@ import platform
 import resource
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,16 @@ def facts() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "load": os.getloadavg(),
     }
+
+
+def fastest(job: Callable[[], object], repeats: int = 3) -> float:
+    """Return the shortest of a few times that a job takes."""
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        job()
+        times.append(time.perf_counter() - begin)
+    return min(times)
 
 
 def peak_bytes() -> int:

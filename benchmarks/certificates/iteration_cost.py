@@ -9,10 +9,9 @@ space, timed in the same run on arrays of the same shapes and types.
 import argparse
 import time
 from itertools import islice
-from typing import Any
 
 import numpy as np
-from benchmarks.machine import facts, write_results
+from benchmarks.machine import facts, fastest, write_results
 from scipy.linalg import eigh
 from scipy.linalg.blas import ssyrk
 
@@ -20,15 +19,6 @@ import certpca
 from certpca.relaxation.l0_dual import DualProblem, improve
 
 GROWTH = (5_000, 15_000, 50_000, 150_000)
-
-
-def fastest(job: Any, repeats: int = 3) -> float:
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        job()
-        times.append(time.perf_counter() - begin)
-    return min(times)
 
 
 def seconds_a_step(problem: DualProblem, steps: int) -> float:

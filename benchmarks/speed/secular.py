@@ -3,23 +3,13 @@
 python -m benchmarks.speed.secular
 """
 
-import time
 from typing import Any
 from unittest import mock
 
 import numpy as np
-from benchmarks.machine import facts, write_results
+from benchmarks.machine import facts, fastest, write_results
 
 from certpca.linalg import kernels
-
-
-def fastest(job: Any, repeats: int = 3) -> float:
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        job()
-        times.append(time.perf_counter() - begin)
-    return min(times)
 
 
 def main() -> None:
