@@ -116,6 +116,27 @@ def test_solve_with_a_certificate(rng):
     )
 
 
+def test_solve_refuses_to_certify_a_wider_support(rng):
+    wide = certpca.solver_named("svd-threshold", epsilon=0.3)
+    with pytest.raises(InvalidProblemError, match="leave epsilon unset"):
+        certpca.solve(rng.standard_normal((30, 40)), 2, wide, certify=True)
+
+
+def test_one_interrupt_ends_the_solver_and_the_proof(rng):
+    data = spread(rng, 60, 200)
+    seen = []
+
+    def stop_at_once(step):
+        seen.append(step)
+        return False
+
+    solution = certpca.solve(data, 20, certify=True, target_gap=0.0, listener=stop_at_once)
+    assert solution.status is certpca.Status.INTERRUPTED
+    assert len(seen) <= 2
+    assert solution.certificate is not None
+    certpca.verify(solution.certificate, data)
+
+
 def test_time_limit_and_interrupt_leave_a_valid_bound(rng):
     data = spread(rng, 60, 200)
     optimum_at_least = certpca.solve(data, 20).objective

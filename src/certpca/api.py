@@ -88,6 +88,12 @@ def solve(
         status = Status.INTERRUPTED
     certificate = None
     if certify:
+        if support.size > count:
+            msg = (
+                f"a certificate is about at most {count} loadings, but {method.name} returned {support.size}; "
+                "leave epsilon unset, or call certify apart"
+            )
+            raise InvalidProblemError(msg)
         rest = Budget() if budget is None else replace(budget, seconds=max(budget.seconds - progress.seconds, 1e-3))
         progress = Progress(rest, listener, after=progress)
         with progress.until_interrupted():

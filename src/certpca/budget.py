@@ -61,7 +61,7 @@ class Progress:
         self._offset = 0.0 if after is None else after.seconds
         self._steps = 0
         self._history: list[Step] = [] if after is None else list(after.history)
-        self.interrupted = False
+        self.interrupted: bool = after is not None and after.interrupted  # one Ctrl-C ends a run and what follows it
 
     @property
     def seconds(self) -> float:
