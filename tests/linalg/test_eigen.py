@@ -58,3 +58,11 @@ def test_large_supports_are_refitted_in_float64(kind, rng):
     exact = np.linalg.eigvalsh(np.cov(data[:, support].T.astype(float)))[-1]
     assert value == pytest.approx(exact, rel=1e-10)
     assert np.linalg.norm(vector) == pytest.approx(1.0)
+
+
+def test_a_matrix_on_which_the_partial_routine_of_lapack_finds_nothing():
+    """Found by hypothesis: scipy's eigh with subset_by_index returned no eigenvalue at all."""
+    rows = np.round(np.random.default_rng(142).standard_normal((3, 3)))
+    value, vector = leading_on_support(certpca.from_matrix(rows @ rows.T), np.arange(3))
+    assert value == pytest.approx(np.linalg.eigvalsh(rows @ rows.T)[-1])
+    assert np.linalg.norm(vector) == pytest.approx(1.0)

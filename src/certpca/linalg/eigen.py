@@ -62,13 +62,21 @@ def leading_eigenpairs(
     return _block_krylov(operator, count, goal, np.random.default_rng(rng), start)
 
 
-def _exact(operator: Operator, count: int) -> Eigenpairs:
+def _largest_pairs(matrix: Vector, count: int) -> tuple[Vector, Vector]:
+    """Return the largest eigenvalues of a dense matrix, largest first, and their vectors."""
     from scipy.linalg import eigh
 
+    last = matrix.shape[0] - 1
+    values, vectors = eigh(matrix, subset_by_index=[last - count + 1, last])
+    if values.size < count:  # LAPACK's routine for a part of the spectrum can find none of several equal eigenvalues
+        values, vectors = np.linalg.eigh(matrix)
+    return values[::-1][:count].copy(), vectors[:, ::-1][:, :count].copy()
+
+
+def _exact(operator: Operator, count: int) -> Eigenpairs:
     if operator.size <= EXACT_LIMIT:
         matrix = operator.submatrix(np.arange(operator.size))
-        values, vectors = eigh(matrix, subset_by_index=[operator.size - count, operator.size - 1])
-        return Eigenpairs(values[::-1].copy(), vectors[:, ::-1].copy(), np.finfo(float).eps)
+        return Eigenpairs(*_largest_pairs(matrix, count), np.finfo(float).eps)
     factor = operator.factor()
     if factor.depth > EXACT_LIMIT:
         msg = f"exact eigenvectors need a size or a depth up to {EXACT_LIMIT}; use method='krylov'"
@@ -79,8 +87,7 @@ def _exact(operator: Operator, count: int) -> Eigenpairs:
         part = to_vector(block)
         gram += part @ part.T
     count = min(count, factor.depth)
-    values, left = eigh(gram, subset_by_index=[factor.depth - count, factor.depth - 1])
-    values, left = values[::-1].copy(), left[:, ::-1]
+    values, left = _largest_pairs(gram, count)
     vectors = np.concatenate([to_vector(block).T @ left for _, block in factor.blocks(width, operator.xp.float64)])
     lengths = np.linalg.norm(vectors, axis=0)
     vectors /= np.where(lengths > 0, lengths, 1.0)
@@ -175,11 +182,8 @@ def leading_on_support(operator: Operator, support: Indices, *, start: Vector | 
     if support.size == 1:
         return float(operator.submatrix(support)[0, 0]), np.ones(1)
     if support.size <= DENSE_SUPPORT:
-        from scipy.linalg import eigh
-
-        last = support.size - 1
-        values, vectors = eigh(operator.submatrix(support), subset_by_index=[last, last])
-        return float(values[0]), vectors[:, 0].copy()
+        values, vectors = _largest_pairs(operator.submatrix(support), 1)
+        return float(values[0]), vectors[:, 0]
     # In float64, so that int8 or float32 data still give an accurate vector.
     restricted = Precise(operator.restrict(support))
     if not restricted.trace() > 0:
