@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from certpca.api import certify as certify
     from certpca.api import solve as solve
+    from certpca.api import solve_sdp as solve_sdp
     from certpca.api import verify as verify
     from certpca.budget import Budget as Budget
     from certpca.budget import Step as Step
@@ -62,6 +63,7 @@ _HOMES = {
     "save_certificate": "storage",
     "save_solution": "storage",
     "solve": "api",
+    "solve_sdp": "api",
     "solver_named": "solvers",
     "verify": "api",
     "verify_operator": "operators",

@@ -13,6 +13,7 @@ from certpca.errors import CertificateError, InvalidProblemError
 from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
 from certpca.operators import DataOptions, Operator, as_operator, on_host
 from certpca.operators.inputs import values_and_names
+from certpca.relaxation.sdp import Relaxation, solve_relaxation
 from certpca.result import Candidate, Certificate, Solution, Source, Status
 from certpca.solvers import Solver, solver_named
 
@@ -86,7 +87,7 @@ def solve(
     status = candidate.status
     if status is Status.OUT_OF_BUDGET and progress.interrupted:
         status = Status.INTERRUPTED
-    certificate = None
+    certificate = candidate.certificate
     if certify:
         if support.size > count:
             msg = (
@@ -97,7 +98,8 @@ def solve(
         rest = Budget() if budget is None else replace(budget, seconds=max(budget.seconds - progress.seconds, 1e-3))
         progress = Progress(rest, listener, after=progress)
         with progress.until_interrupted():
-            certificate = find_certificate(operator, count, support, loadings, Goal(target_gap), progress)
+            goal = Goal(target_gap, known=certificate)
+            certificate = find_certificate(operator, count, support, loadings, goal, progress)
         if certificate.objective > objective * (1 + 1e-9) and refitted:
             # The dual found a better component on its way.
             support, loadings = certificate.support, fix_sign(certificate.loadings)
@@ -130,6 +132,7 @@ def certify(
     target_gap: float = 0.01,
     branching: bool = True,
     warm: Certificate | None = None,
+    semidefinite: bool = False,
     rng: int | np.random.Generator = 0,
     budget: Budget | None = None,
     listener: Listener | None = None,
@@ -151,6 +154,9 @@ def certify(
         Split the directions of sample space where the plain bound is not enough.
     warm
         An earlier certificate of the same data, for this or a neighbouring sparsity.
+    semidefinite
+        Also solve the semidefinite relaxation, which can be the tighter one, and keep the smaller bound. Small
+        problems always do.
     budget
         Limits; a valid certificate is returned when they are reached, and after the first Ctrl-C. Proving the
         result takes about as long as two steps and is not interrupted.
@@ -175,8 +181,51 @@ def certify(
         msg = "the solution given is for other data or for a larger sparsity"
         raise InvalidProblemError(msg)
     with progress.until_interrupted():
-        goal = Goal(target_gap, branching, warm)
+        goal = Goal(target_gap, branching, warm, semidefinite)
         return find_certificate(operator, count, solution.support, solution.loadings, goal, progress)
+
+
+def solve_sdp(
+    data: Any,
+    sparsity: int,
+    *,
+    gap: float = 1e-4,
+    memory: float = 16.0,
+    warm: Relaxation | None = None,
+    budget: Budget | None = None,
+    listener: Listener | None = None,
+    **options: Unpack[DataOptions],
+) -> Relaxation:
+    """Solve the semidefinite relaxation max ⟨A, Z⟩, Z ⪰ 0, tr Z ≤ 1, Σ|Z_ij| ≤ sparsity, with its dual.
+
+    The solver ``"sdp-threshold"`` does this too, rounds the result and proves the dual value.
+
+    Parameters
+    ----------
+    data, options
+        As in `solve`.
+    gap
+        Relative duality gap at which to stop.
+    memory
+        GiB that dense steps may take, where there is no rank-one solution.
+    warm
+        The solution for a neighbouring sparsity.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> relaxation = certpca.solve_sdp(certpca.pitprops(), 5)
+    >>> round(relaxation.upper, 3)
+    3.458
+    """
+    if not 0 < gap < 1 or not memory > 0:
+        msg = f"gap must lie in (0, 1) and memory must be positive, got {gap} and {memory}"
+        raise InvalidProblemError(msg)
+    progress = Progress(budget, listener)
+    operator = as_operator(data, **options)
+    count = checked_sparsity(sparsity, operator.size)
+    with progress.until_interrupted():
+        return solve_relaxation(operator, count, progress, gap=gap, memory=memory * 2**30, warm=warm)
 
 
 def verify(certificate: Certificate, data: Any) -> Proof:

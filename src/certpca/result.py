@@ -17,6 +17,11 @@ class Status(Enum):
     OUT_OF_BUDGET = "stopped at the budget with the best answer so far; allow more time or steps to go on"
     INTERRUPTED = "stopped by the user with the best answer so far"
     SAMPLED = "finished on sampled directions, not on all of them; raise max_cells for the exact low-rank optimum"
+    TOO_LARGE = (
+        "stopped before the dense steps, which need more memory than allowed (see needed_memory); "
+        "raise `memory`, or use `certify`, whose dual needs no matrix of that size"
+    )
+    STALLED = "stopped because further steps hardly helped; the bound is valid but the requested gap was not reached"
     WIDER_SUPPORT = (
         "finished: the support is wider than the sparsity, as the accuracy mode allows; "
         "leave epsilon unset for at most `sparsity` loadings"
@@ -39,6 +44,8 @@ class Candidate:
         Of the whole operator, where the solver had to compute it.
     details
         Numbers particular to the algorithm, by name.
+    certificate
+        A proved bound, where the algorithm comes with one.
     """
 
     support: Indices
@@ -46,6 +53,7 @@ class Candidate:
     loadings: Vector | None = None
     largest_eigenvalue: float | None = None
     details: Mapping[str, float] = field(default_factory=dict)
+    certificate: "Certificate | None" = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,24 +5,25 @@ derives from its evidence, rounded up.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Progress
-from certpca.certificates.checker import examine, fingerprint
+from certpca.certificates.proving import Prover
 from certpca.linalg.eigen import leading_on_support
 from certpca.linalg.swaps import SwapSearch
 from certpca.operators import Operator, on_host
 from certpca.operators.base import LARGEST_FORMED_SIZE
 from certpca.relaxation.l0_dual import DualPoint, DualProblem, dual_depth, improve
 from certpca.relaxation.regions import Cover, Region, cover
+from certpca.relaxation.sdp import solve_relaxation
 from certpca.result import Certificate
 
 ROW_SUMS_UP_TO = 4096  # features up to which every pair of columns is multiplied
-ROUNDED_UP = 1e-8  # relative; what another machine's roundings may add to the checker's bound
+CHEAP_SEMIDEFINITE = 128  # features up to which the semidefinite relaxation costs next to nothing
 ROOT_STEPS = 80
 CHEAP_DEPTH = 300  # up to here a step costs so little that the relaxation is solved to its end
 SHRINK_FROM = 0.1  # share of features that must be excluded before the dual is solved again without them
@@ -57,6 +58,8 @@ class Goal:
     target_gap: float
     branching: bool = True
     warm: Certificate | None = None
+    semidefinite: bool = False
+    known: Certificate | None = None
 
     def reached(self, objective: float, bound: float) -> bool:
         """Whether the gap is as small as asked for."""
@@ -70,34 +73,27 @@ def find_certificate(
     host = on_host(operator)
     objective = host.quadratic_form(support, loadings)
     incumbent = Incumbent(host, support, loadings, objective)
-    source = operator.source()
-    blank = Certificate(
-        kind="",
-        size=operator.size,
-        sparsity=sparsity,
-        upper_bound=np.inf,
-        matrix=operator.description,
-        normalisation=source.normalisation(),
-        fingerprint=fingerprint(source),
-        support=support,
-        loadings=loadings,
-    )
+    prover = Prover(operator, sparsity)
+    known = goal.known
+    if known is not None and goal.reached(objective, known.upper_bound):
+        return known
+    certificate = _search(operator, sparsity, incumbent, goal, progress, prover)
+    if known is None or known.upper_bound >= certificate.upper_bound:
+        return certificate
+    if not incumbent.objective > objective:
+        return known
+    best = incumbent.support, incumbent.loadings
+    return prover.prove(known.kind, dict(known.evidence), *best, tree=known.tree, seconds=progress.seconds)
 
+
+def _search(
+    operator: Operator, sparsity: int, incumbent: Incumbent, goal: Goal, progress: Progress, prover: Prover
+) -> Certificate:
     def proved(kind: str, evidence: dict[str, Any], tree: Any = None) -> Certificate:
-        draft = replace(
-            blank, kind=kind, evidence=evidence, tree=tree, support=incumbent.support, loadings=incumbent.loadings
-        )
-        proof = examine(draft, source)
-        return replace(
-            draft,
-            upper_bound=proof.upper_bound * (1 + ROUNDED_UP),
-            objective=proof.objective,
-            outside=int(proof.outside.size),
-            inside=int(proof.inside.size),
-            seconds=progress.seconds,
-        )
+        best = incumbent.support, incumbent.loadings
+        return prover.prove(kind, evidence, *best, tree=tree, seconds=progress.seconds)
 
-    kind, cheap = min(_cheap_bounds(host, sparsity), key=lambda item: item[1])
+    kind, cheap = min(_cheap_bounds(incumbent.operator, sparsity), key=lambda item: item[1])
     progress.tick(incumbent.objective, cheap)
     if goal.reached(incumbent.objective, cheap) or progress.exhausted or dual_depth(operator) > LARGEST_FORMED_SIZE:
         return proved(kind, {})
@@ -115,10 +111,16 @@ def find_certificate(
     features, screening = np.arange(operator.size), {}
     if not finished() and certificate.outside >= SHRINK_FROM * operator.size:
         screening = {f"screen_{name}": value for name, value in certificate.evidence.items()}
-        features = np.setdiff1d(features, examine(certificate, source).outside)
+        features = np.setdiff1d(features, prover.examine(certificate).outside)
         point = _without_the_rest(problem, point, features, incumbent, goal, progress)
         tighter = proved("l0-dual", {**screening, **point_evidence(point)})
         certificate = min(certificate, tighter, key=lambda made: made.upper_bound)
+    if not finished() and (goal.semidefinite or operator.size <= CHEAP_SEMIDEFINITE):
+        relaxation = solve_relaxation(operator, sparsity, Progress(), gap=1e-6 if operator.size <= 128 else 1e-3)
+        progress.tick(incumbent.objective, min(relaxation.upper, certificate.upper_bound))
+        if relaxation.upper < certificate.upper_bound:
+            semidefinite = proved("sdp-dual", relaxation.dual.evidence())
+            certificate = min(certificate, semidefinite, key=lambda made: made.upper_bound)
     if goal.branching and not finished():
         found = _branch(problem, point, features, incumbent, goal, progress)
         if found is not None and found.bound < certificate.upper_bound:

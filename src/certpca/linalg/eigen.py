@@ -136,7 +136,7 @@ def _block_krylov(
         lead = operator.adopt(np.ascontiguousarray(rotation[:, :width]))
         ritz, ritz_image = basis @ lead, images @ lead
         defect = ritz_image - ritz * operator.adopt(values[None, :width])
-        top = max(float(values[0]), np.finfo(float).tiny)
+        top = max(float(np.abs(values).max()), np.finfo(float).tiny)
         residual = (
             float(to_vector(xp.linalg.vector_norm(defect[:, : min(count, width, basis.shape[1])], axis=0)).max()) / top
         )

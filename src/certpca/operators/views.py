@@ -5,6 +5,7 @@ from typing import Any, final
 import numpy as np
 
 from certpca.arrays import Array, Indices, Vector, to_numpy
+from certpca.errors import InvalidProblemError
 from certpca.operators.base import Factor, Operator
 from certpca.result import Source
 
@@ -136,6 +137,41 @@ class Precise(Operator):
     def factor(self) -> Factor:
         """Pass on the factor, which is given in any type asked for."""
         return self._operator.factor()
+
+
+@final
+class Deflated(Operator):
+    """An operator from which WWᵀ is subtracted: symmetric, but no longer positive semidefinite."""
+
+    def __init__(self, operator: Operator, panel: Vector) -> None:
+        self._operator = operator
+        self._panel = panel
+        self._adopted: dict[Any, Array] = {}
+        self.size = operator.size
+        self.xp, self.dtype, self.device = operator.xp, operator.dtype, operator.device
+        self.names = operator.names
+        self.description = f"deflated {operator.description}"
+
+    def matmat(self, panel: Array) -> Array:
+        """Subtract the deflated part from the product."""
+        if panel.dtype not in self._adopted:
+            self._adopted[panel.dtype] = self.xp.asarray(self._panel, dtype=panel.dtype, device=self.device)
+        part = self._adopted[panel.dtype]
+        return self._operator.matmat(panel) - part @ (self.xp.matrix_transpose(part) @ panel)
+
+    def columns(self, indices: Indices) -> Array:
+        """Subtract from the columns."""
+        part = self.adopt(self._panel @ self._panel[indices].T)
+        return self._operator.columns(indices) - part
+
+    def diagonal(self) -> Array:
+        """Subtract from the diagonal."""
+        return self._operator.diagonal() - self.adopt((self._panel**2).sum(axis=1))
+
+    def factor(self) -> Factor:
+        """Refuse: the matrix has negative eigenvalues."""
+        msg = f"the {self.description} is not positive semidefinite, so it has no factor"
+        raise InvalidProblemError(msg)
 
 
 def on_host(operator: Operator) -> Operator:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from certpca.arrays import Vector
+from certpca.arrays import Indices, Vector
 from certpca.errors import CertificateError
 
 UNIT = 2.0**-53
@@ -34,21 +34,36 @@ def array_of(evidence: Mapping[str, Any], name: str, axes: int) -> Vector:
     return values
 
 
-def largest_eigenvalue(matrix: Vector, doubt: float = 0.0) -> float:
+def indices_of(evidence: Mapping[str, Any], name: str, size: int) -> Indices:
+    """Read a sorted list of different indices below `size` from the evidence."""
+    require(name in evidence, f"its evidence lacks {name!r}")
+    values = np.asarray(evidence[name])
+    require(values.dtype.kind in "iu" and values.ndim == 1 and values.size > 0, f"{name!r} is not a list of indices")
+    require(bool((values[1:] > values[:-1]).all()), f"{name!r} is not sorted")  # differences of uint wrap around
+    require(bool(values[0] >= 0 and values[-1] < size), f"{name!r} is out of range")
+    return values.astype(np.intp)
+
+
+def largest_eigenvalue(matrix: Vector, doubt: float = 0.0, suggestion: float | None = None) -> float:
     """Bound λ_max of an exact symmetric matrix that differs from this one by at most `doubt` in norm.
 
     If the Cholesky factorisation of τI − G runs to its end in floating point, then τI − G + Δ is positive
     semidefinite with ‖Δ‖ ≤ γ_{d+1}/(1 − γ_{d+1}) tr(τI − G) (Higham, theorem 10.3; Rump, Verification of positive
-    definiteness, BIT 46, 2006), so λ_max(G) ≤ τ + ‖Δ‖. An eigenvalue routine only suggests τ.
+    definiteness, BIT 46, 2006), so λ_max(G) ≤ τ + ‖Δ‖. An eigenvalue routine only suggests τ, and for large matrices
+    a suggestion saves its time.
     """
     size = matrix.shape[0]
     require(bool(np.isfinite(matrix).all()), "its numbers overflow")
-    values = np.linalg.eigvalsh(matrix)
-    require(bool(np.isfinite(values).all()), "its numbers overflow")
-    span = max(float(np.abs(values).max()), float(np.finfo(float).tiny))
+    if suggestion is None:
+        values = np.linalg.eigvalsh(matrix)
+        require(bool(np.isfinite(values).all()), "its numbers overflow")
+        suggestion, span = float(values[-1]), float(np.abs(values).max())
+    else:
+        span = max(abs(suggestion), float(np.abs(np.diagonal(matrix)).max()))
+    span = max(span, float(np.finfo(float).tiny))
     margin = 4 * gamma(size + 8)
     for _ in range(60):
-        level = float(values[-1]) + margin * span
+        level = suggestion + margin * span
         shifted = -matrix
         shifted[np.diag_indices(size)] += level
         try:

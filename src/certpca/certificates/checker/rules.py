@@ -11,6 +11,7 @@ from certpca.arrays import Vector
 from certpca.certificates.checker.data import Prepared
 from certpca.certificates.checker.dual import point_of, screen
 from certpca.certificates.checker.numbers import array_of, gamma, largest_eigenvalue, require
+from certpca.certificates.checker.semidefinite import semidefinite_bound
 from certpca.result import Certificate
 
 Mask = NDArray[np.bool_]
@@ -145,10 +146,17 @@ def _ray(rays: Vector, cut: int) -> Vector:
     return np.asarray(math.copysign(1.0, cut) * rays[abs(cut) - 1])
 
 
+def _semidefinite_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
+    """Evaluate one dual matrix of the semidefinite relaxation."""
+    del objective
+    return semidefinite_bound(prepared, certificate.evidence, certificate.sparsity), *_nobody(prepared)
+
+
 RULES: dict[str, Rule] = {
     "trace": _trace_rule,
     "largest-eigenvalue": _eigenvalue_rule,
     "row-sums": _row_sum_rule,
     "l0-dual": _dual_rule,
     "l0-tree": _tree_rule,
+    "sdp-dual": _semidefinite_rule,
 }

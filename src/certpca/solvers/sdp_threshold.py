@@ -1,0 +1,163 @@
+"""Solve the semidefinite relaxation and threshold its leading eigenvector: the paper's `spca-sdp`.
+
+Chowdhury, Drineas, Woodruff & Zhou, "Approximation Algorithms for Sparse Principal Component Analysis", Algorithm 2.
+Z* solves max ⟨A, Z⟩ over Z ⪰ 0, tr Z ≤ 1, Σ|Z_ij| ≤ k; Z₁ = uuᵀ is its best rank-one approximation, and the
+largest entries of u are kept: k of them as in the paper's experiments, or s = ⌈9k²β²/ε²⌉ as in its theorem, which says
+
+    zᵀAz ≥ (optimum)/α − ε · (longest row of A),   α ≥ ⟨A, Z*⟩/⟨A, Z₁⟩,   β ≥ ‖Z₁‖₁/‖Z*‖₁
+
+(the paper takes rows of unit length). α is computed from the proved dual value, so that it is at least one and the
+theorem holds although Z* is known only to a duality gap.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from certpca.arrays import Indices, Vector, to_vector, top_k
+from certpca.budget import Progress
+from certpca.certificates.proving import Prover
+from certpca.errors import InvalidProblemError
+from certpca.linalg.eigen import leading_on_support
+from certpca.operators import Operator, on_host
+from certpca.relaxation.sdp import Relaxation, solve_relaxation
+from certpca.result import Candidate, Status
+from certpca.solvers.base import register
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class SdpThreshold:
+    """Solve the semidefinite relaxation, with a proof, and keep the largest entries (accurate).
+
+    Parameters
+    ----------
+    gap
+        Relative duality gap to which the relaxation is solved.
+    accuracy
+        Stop earlier, as soon as the rounded vector is within this share of the optimum.
+    epsilon
+        Accuracy ε of the theorem: keep ⌈9k²β²/ε²⌉ entries instead of k.
+    draws
+        Also round this many random vectors with covariance Z* and keep the best after refitting.
+    memory
+        GiB that the dense steps may take, where a rank-one solution does not exist.
+    """
+
+    gap: float = 1e-4
+    accuracy: float | None = None
+    epsilon: float | None = None
+    draws: int = 0
+    memory: float = 16.0
+    name: ClassVar[str] = "sdp-threshold"
+    paper_name: ClassVar[str] = "spca-sdp"
+    runs_on_device: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        if not 0 < self.gap < 1:
+            msg = f"gap must lie in (0, 1), got {self.gap}"
+            raise InvalidProblemError(msg)
+        for name, value in (("accuracy", self.accuracy), ("epsilon", self.epsilon)):
+            if value is not None and not 0 < value <= 1:
+                msg = f"{name} must lie in (0, 1], got {value}"
+                raise InvalidProblemError(msg)
+        if self.draws < 0 or not self.memory > 0:
+            msg = f"draws must not be negative and memory must be positive, got {self.draws} and {self.memory}"
+            raise InvalidProblemError(msg)
+
+    def propose(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
+        """Solve, round, prove."""
+        host = on_host(operator)
+
+        def near_enough(vectors: Vector, weights: Vector, upper: float) -> bool:
+            support, _ = _largest(vectors, weights, sparsity)
+            value = leading_on_support(host, support)[0]
+            progress.tick(value, upper)
+            return self.accuracy is not None and value >= (1 - self.accuracy) * upper
+
+        relaxation = solve_relaxation(
+            operator, sparsity, progress, gap=self.gap, memory=self.memory * 2**30, judge=near_enough
+        )
+        beta = _beta(relaxation)
+        width = sparsity
+        if self.epsilon is not None:
+            width = min(operator.size, math.ceil(9 * (sparsity * beta / self.epsilon) ** 2))
+        support, raw = _largest(relaxation.vectors, relaxation.weights, width)
+        narrow = support if width == sparsity else _largest(relaxation.vectors, relaxation.weights, sparsity)[0]
+        value, loadings = leading_on_support(host, narrow)
+        for drawn in _drawn(relaxation, self.draws, sparsity, rng):
+            other, fresh = leading_on_support(host, drawn)
+            if other > value * (1 + 1e-12):
+                value, narrow, loadings = other, drawn, fresh
+        if width == sparsity and not np.array_equal(narrow, support):
+            support, raw = narrow, loadings
+        prover = Prover(operator, sparsity)
+        kind, evidence = ("sdp-dual", relaxation.dual.evidence()) if relaxation.upper > 0 else ("trace", {})
+        certificate = prover.prove(kind, evidence, narrow, loadings, seconds=progress.seconds)
+        progress.tick(value, certificate.upper_bound)
+        details = _constants(operator, relaxation, certificate.upper_bound, beta, width)
+        wider = support.size > sparsity
+        return Candidate(
+            support,
+            Status.WIDER_SUPPORT if wider and relaxation.status is Status.CONVERGED else relaxation.status,
+            raw,
+            details=details,
+            certificate=None if wider else certificate,
+        )
+
+
+def _largest(vectors: Vector, weights: Vector, width: int) -> tuple[Indices, Vector]:
+    """Return the support and entries of the largest part of the leading eigenvector of Z."""
+    u = vectors[:, int(np.argmax(weights))]
+    support = top_k(np.abs(u), width)
+    kept = support[u[support] != 0]
+    support = kept if kept.size else support[:1]
+    entries = u[support] if kept.size else np.ones(1)
+    return support, entries / np.linalg.norm(entries)
+
+
+def _drawn(relaxation: Relaxation, draws: int, sparsity: int, rng: np.random.Generator) -> list[Indices]:
+    """Round random mixtures of the columns of a square root of Z, a normal vector with covariance Z each."""
+    root = relaxation.vectors * np.sqrt(relaxation.weights)
+    mixed = root @ rng.standard_normal((root.shape[1], draws))
+    return [top_k(np.abs(mixed[:, draw]), sparsity) for draw in range(draws)]
+
+
+def _beta(relaxation: Relaxation) -> float:
+    """Return ‖Z₁‖₁/‖Z‖₁."""
+    leader = int(np.argmax(relaxation.weights))
+    first = float(relaxation.weights[leader] * np.abs(relaxation.vectors[:, leader]).sum() ** 2)
+    if relaxation.weights.size == 1:
+        return 1.0
+    live = np.flatnonzero((relaxation.vectors != 0).any(axis=1))
+    vectors, whole = relaxation.vectors[live], 0.0
+    for start in range(0, live.size, 1024):
+        part = vectors[start : start + 1024] * relaxation.weights
+        whole += float(np.abs(part @ vectors.T).sum())
+    return first / whole
+
+
+def _constants(operator: Operator, relaxation: Relaxation, proved: float, beta: float, width: int) -> dict[str, float]:
+    """Return what the paper's theorem speaks of, and how the relaxation was solved."""
+    leader = int(np.argmax(relaxation.weights))
+    u = relaxation.vectors[:, [leader]]
+    image = to_vector(operator.matmat(operator.adopt(u)))
+    captured = float(relaxation.weights[leader] * (u * image).sum())
+    # A row of A is no longer than √(A_ii λ_max), since A² ⪯ λ_max A; and λ_max is at most the trace.
+    longest = math.sqrt(float(to_vector(operator.diagonal()).max()) * operator.trace())
+    return {
+        "alpha": max(1.0, proved / captured) if captured > 0 else 1.0,
+        "beta": beta,
+        "theorem_loss": 3 * relaxation.sparsity * beta / math.sqrt(width) * longest,
+        "sdp_lower": relaxation.lower,
+        "sdp_upper": proved,
+        "duality_gap": max(0.0, 1 - relaxation.lower / proved) if proved > 0 else 0.0,
+        "rank": float(relaxation.weights.size),
+        "iterations": float(relaxation.iterations),
+        "primal_residual": relaxation.primal_residual,
+        "dual_residual": relaxation.dual_residual,
+        "needed_memory": float(relaxation.needed_memory),
+    }
