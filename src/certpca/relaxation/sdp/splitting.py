@@ -7,8 +7,8 @@ multiplier Λ, one step is
 
 W is a soft threshold and Λ the clipped rest of the same matrix N = Z + Λ, so N and t are all that is stored;
 products with W − Λ = N − 2 clip(N, ±t) are made by blocks of rows. Z has low rank: a few eigenvectors, kept from step
-to step in a short Krylov space, are enough. U = rΛ is a dual matrix with max|U_ij| = rt in every step. (Boyd et al., Distributed
-Optimization and Statistical Learning via ADMM, 2011, for the method, over-relaxation and the adaptive penalty.)
+to step in a short Krylov space, are enough. U = rΛ is a dual matrix with max|U_ij| = rt in every step. (Boyd, Parikh,
+Chu, Peleato & Eckstein, Foundations and Trends in Machine Learning, 2011: over-relaxation and the adaptive penalty.)
 """
 
 import math
