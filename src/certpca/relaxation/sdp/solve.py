@@ -176,7 +176,7 @@ def _split(
     if clipped.bound < found.upper:
         found = replace(found, dual=clipped)
     lone = _rank_one(direction, clipped, sparsity, needed, status)
-    if 1 - lone.lower / found.upper <= gap:  # it was a solution all along: prefer it
+    if lone.lower > found.lower or 1 - lone.lower / found.upper <= gap:  # perhaps it was a solution all along
         found = replace(found, vectors=lone.vectors, weights=lone.weights, shrink=lone.shrink, lower=lone.lower)
     return found
 
@@ -216,7 +216,9 @@ class _Run:
             going = not progress.exhausted
             if self.count % LOOK_EVERY and going and self.count < STEPS:
                 continue
-            self.top = splitting.dual_top(accuracy=min(1e-4, 0.1 * gap))
+            self.top = splitting.dual_top(
+                accuracy=max(min(1e-5, 0.01 * gap), 1e-9 if splitting.dtype == splitting.xp.float64 else 1e-6)
+            )
             upper = self.top + self.sparsity * splitting.dual_level()
             going = progress.tick(0.0, min(upper * scale, known)) and going
             if 1 - max(self.best_value, self.floor) / upper <= gap:

@@ -98,7 +98,7 @@ class Splitting:
         pairs = leading_eigenpairs(
             _Rest(self), min(2, self.size), accuracy=accuracy, start=to_vector(self._block[:, 0])
         )
-        return float(pairs.values[0]) + pairs.residual * float(pairs.values[0])
+        return float(pairs.values[0])
 
     def dual_level(self) -> float:
         """Return max|U_ij|."""
@@ -146,7 +146,7 @@ class Splitting:
     def _project(self) -> tuple[Array, Array]:
         """Return the eigenvectors and weights of the projection on the spectraplex."""
         xp = self.xp
-        if self.size <= FULL_SPECTRUM:
+        if self.size <= FULL_SPECTRUM or (self._block is not None and 6 * self._block.shape[1] >= self.size):
             whole = self._product(xp.eye(self.size, dtype=self.dtype, device=self.operator.device))
             values, vectors = xp.linalg.eigh((whole + xp.matrix_transpose(whole)) / 2)
             values, vectors = xp.flip(values), xp.flip(vectors, axis=1)
