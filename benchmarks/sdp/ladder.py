@@ -2,8 +2,8 @@
 
     python -m benchmarks.sdp.ladder [--limit 600] [--only NAME] [--methods certpca,scs,clarabel]
 
-Every run has a process of its own and a time limit; the same matrix goes to all three. certpca's time includes the proof
-by the independent checker, and its duality gap is the proved one. Results go to benchmarks/results/sdp_ladder.json.
+Every run has a process of its own and a time limit; the same matrix goes to all three. certpca's time includes the
+proof by the independent checker, and its duality gap is the proved one. Results go to benchmarks/results/sdp_ladder.json.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def spiked(size: int, sparsity: int) -> np.ndarray:
 
 def problem(name: str, sparsity: int) -> tuple[Any, dict[str, Any]]:
     """Return data and how they become a matrix."""
-    kind, size = name.split()[0], int(name.split()[1])
+    kind, size = name.split(maxsplit=1)[0], int(name.split()[1])
     if kind == "spiked":
         return spiked(size, sparsity), {"covariance": True}
     if kind == "communities":

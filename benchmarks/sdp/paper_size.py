@@ -3,8 +3,8 @@
     python -m benchmarks.sdp.paper_size [DATA.npz] [--array G] [--device cuda] [--sparsities 624,9377]
 
 The paper reports about 20 hours for each on 64 cores. Solving (with estimates of eigenvalues), the proof by the
-independent checker, and another verification are timed apart; the duality gap is the proved one. On the host the results
-go to benchmarks/results; with --device they are printed as one JSON object.
+independent checker, and another verification are timed apart; the duality gap is the proved one. On the host the
+results go to benchmarks/results; with --device they are printed as one JSON object.
 """
 
 import argparse
