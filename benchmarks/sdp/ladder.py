@@ -3,7 +3,7 @@
     python -m benchmarks.sdp.ladder [--limit 600] [--only NAME] [--methods certpca,scs,clarabel]
 
 Every run has a process of its own and a time limit; the same matrix goes to all three. certpca's time includes the
-proof by the independent checker, and its duality gap is the proved one. Results go to benchmarks/results/sdp_ladder.json.
+proof by the independent checker; its duality gap is the proved one. Results go to benchmarks/results/sdp_ladder.json.
 """
 
 import argparse
@@ -87,8 +87,9 @@ def ours(name: str, sparsity: int) -> dict[str, Any]:
 
 
 def peer(name: str, sparsity: int, solver: str) -> dict[str, Any]:
-    import cvxpy
+    from importlib import import_module
 
+    cvxpy: Any = import_module("cvxpy")
     matrix, _ = problem(name, sparsity)
     size = matrix.shape[0]
     z = cvxpy.Variable((size, size), PSD=True)
@@ -111,7 +112,8 @@ def run_apart(name: str, sparsity: int, method: str, limit: float) -> dict[str, 
     if done.returncode:
         reason = "out of memory" if done.returncode < 0 or "MemoryError" in done.stderr else "error"
         return {"failed": reason, "message": done.stderr.strip()[-300:]}
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    measured: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return measured
 
 
 def main() -> None:

@@ -31,6 +31,7 @@ def measure(operator: Any, data: np.ndarray, sparsity: int, spectrum: np.ndarray
         operator, sparsity, SdpThreshold(gap=1e-5), listener=lambda step: steps.append(step.seconds)
     )
     proved = time.perf_counter()
+    assert solution.certificate is not None
     certpca.verify(solution.certificate, data)
     verified = time.perf_counter()
     details = solution.details

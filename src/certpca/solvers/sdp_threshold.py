@@ -73,13 +73,19 @@ class SdpThreshold:
         host = on_host(operator)
 
         def near_enough(vectors: Vector, weights: Vector, upper: float) -> bool:
+            assert self.accuracy is not None
             support, _ = _largest(vectors, weights, sparsity)
             value = leading_on_support(host, support)[0]
             progress.tick(value, upper)
-            return self.accuracy is not None and value >= (1 - self.accuracy) * upper
+            return value >= (1 - self.accuracy) * upper
 
         relaxation = solve_relaxation(
-            operator, sparsity, progress, gap=self.gap, memory=self.memory * 2**30, judge=near_enough
+            operator,
+            sparsity,
+            progress,
+            gap=self.gap,
+            memory=self.memory * 2**30,
+            judge=None if self.accuracy is None else near_enough,
         )
         beta = _beta(relaxation)
         width = sparsity
