@@ -14,6 +14,7 @@ class Status(Enum):
     """How a run ended. The values are the sentences users read."""
 
     CONVERGED = "finished: the method reached its own stopping rule"
+    OPTIMAL = "proved optimal: no other choice of features captures more, within the gap asked for"
     OUT_OF_BUDGET = "stopped at the budget with the best answer so far; allow more time or steps to go on"
     INTERRUPTED = "stopped by the user with the best answer so far"
     SAMPLED = "finished on sampled directions, not on all of them; raise max_cells for the exact low-rank optimum"

@@ -23,13 +23,14 @@ class Prepared:
     Everything is multiplied by a power of two, which rounds nothing, so that no square overflows or vanishes;
     `unit` turns values of the form back. `error` bounds the Frobenius norm of what F misses; `excess` bounds how much
     the matrix exceeds FᵀF where F is a square root of it. `trace` is at least ‖F‖². `form` returns the quadratic form
-    of sparse loadings and a bound on its error.
+    of sparse loadings and a bound on its error. `dense` returns the matrix and its distance to the exact one in norm.
     """
 
     depth: int
     size: int
     block: Callable[[slice], Vector]
     form: Callable[[Any, Vector], tuple[float, float]]
+    dense: Callable[[], tuple[Vector, float]]
     error: float
     excess: float
     trace: float
@@ -82,12 +83,7 @@ def prepare(source: Source) -> Prepared:
     if rows <= size:
         return data
     # More samples than features: the matrix is smaller than the data.
-    matrix = np.empty((size, size))
-    for columns, left in data.blocks():
-        for others, right in data.blocks():
-            matrix[columns, others] = left.T @ right
-    slack = gamma(rows + 4) * data.trace + 2 * data.error * math.sqrt(data.trace) + data.error**2
-    return _square_root(matrix, slack, data.unit)
+    return _square_root(*data.dense(), data.unit)
 
 
 def _power_of_two(largest: float) -> float:
@@ -121,7 +117,10 @@ def _square_root(matrix: Vector, slack: float, unit: float) -> Prepared:
         rounding = gamma(2 * support.size + 8) * float(size_of @ np.abs(part) @ size_of)
         return float(loadings @ part @ loadings), rounding * (1 + gamma(8)) + slack * float(loadings @ loadings)
 
-    return Prepared(size, size, lambda columns: root[:, columns], form, 0.0, excess, trace, unit)
+    def dense() -> tuple[Vector, float]:
+        return matrix.copy(), slack + gamma(2) * float(np.linalg.norm(matrix))  # the matrix was made symmetric
+
+    return Prepared(size, size, lambda columns: root[:, columns], form, dense, 0.0, excess, trace, unit)
 
 
 def _standardised(source: Source) -> Prepared:
@@ -184,9 +183,19 @@ def _standardised(source: Source) -> Prepared:
         off = (error + gamma(support.size + 16) * math.sqrt(trace)) * length
         return value, 2 * off * math.sqrt(value) + off**2 + gamma(rows + 16) * value
 
-    return Prepared(
-        rows, size, lambda part: columns_and_errors(part)[0], form, error, 0.0, trace, math.ldexp(1.0, power)
-    )
+    def columns_of(part: slice) -> Vector:
+        return columns_and_errors(part)[0]
+
+    def dense() -> tuple[Vector, float]:
+        matrix = np.empty((size, size))
+        for columns in column_slices(rows, size):
+            left = columns_of(columns)
+            for others in column_slices(rows, size):
+                matrix[columns, others] = left.T @ columns_of(others)
+        slack = gamma(rows + 8) * trace + 2 * error * math.sqrt(trace) + error**2
+        return (matrix + matrix.T) / 2, slack * (1 + gamma(16))
+
+    return Prepared(rows, size, columns_of, form, dense, error, 0.0, trace, math.ldexp(1.0, power))
 
 
 def fingerprint(source: Source) -> str:

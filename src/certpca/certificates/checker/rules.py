@@ -11,6 +11,7 @@ from certpca.arrays import Vector
 from certpca.certificates.checker.data import Prepared
 from certpca.certificates.checker.dual import point_of, screen
 from certpca.certificates.checker.numbers import array_of, gamma, largest_eigenvalue, require
+from certpca.certificates.checker.search_tree import search_tree_bound
 from certpca.certificates.checker.semidefinite import semidefinite_bound
 from certpca.result import Certificate
 
@@ -152,6 +153,11 @@ def _semidefinite_rule(prepared: Prepared, certificate: Certificate, objective: 
     return semidefinite_bound(prepared, certificate.evidence, certificate.sparsity), *_nobody(prepared)
 
 
+def _search_tree_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
+    """Take the worst leaf of a tree over features."""
+    return search_tree_bound(prepared, certificate.evidence, certificate.tree, certificate.sparsity, objective)
+
+
 RULES: dict[str, Rule] = {
     "trace": _trace_rule,
     "largest-eigenvalue": _eigenvalue_rule,
@@ -159,4 +165,5 @@ RULES: dict[str, Rule] = {
     "l0-dual": _dual_rule,
     "l0-tree": _tree_rule,
     "sdp-dual": _semidefinite_rule,
+    "search-tree": _search_tree_rule,
 }

@@ -1,0 +1,90 @@
+"""Prove a component optimal: branch and bound over features.
+
+The start is the best of `auto`. How nodes are bounded, fixed and split, `certificates/branching` says; the answer comes
+with a certificate of kind ``search-tree``.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from certpca.budget import Progress
+from certpca.certificates.branching import TreeSearch
+from certpca.certificates.proving import Prover
+from certpca.errors import InvalidProblemError
+from certpca.linalg.eigen import leading_on_support
+from certpca.operators.base import Operator
+from certpca.result import Candidate, Status
+from certpca.solvers.auto import Auto
+from certpca.solvers.base import register
+
+LARGEST = 4096  # features: the search holds several matrices of that size
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class BranchAndBound:
+    """Search all supports, with bounds that skip most of them (proves the optimum of small and medium problems).
+
+    Parameters
+    ----------
+    gap
+        Stop when the component is proved to be within this share of the optimum.
+    nodes
+        Largest number of nodes; zero for no limit.
+    memory
+        GiB that stored dual points may take.
+    workers
+        Nodes visited at the same time. One step is one visit of each.
+    """
+
+    gap: float = 1e-6
+    nodes: int = 0
+    memory: float = 4.0
+    workers: int = 1
+    name: ClassVar[str] = "branch-and-bound"
+    paper_name: ClassVar[str] = ""
+    runs_on_device: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        if not 0 <= self.gap < 1:
+            msg = f"gap must lie in [0, 1), got {self.gap}"
+            raise InvalidProblemError(msg)
+        if self.nodes < 0 or self.workers < 1 or not self.memory > 0:
+            msg = "nodes must not be negative, and workers and memory must be positive"
+            raise InvalidProblemError(msg)
+
+    def propose(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
+        """Start from `auto` and search."""
+        if operator.size > LARGEST:
+            msg = (
+                f"branch-and-bound holds matrices of {operator.size} x {operator.size}, allowed up to {LARGEST} "
+                "features; use solver='auto' with certify=True"
+            )
+            raise InvalidProblemError(msg)
+        start = Auto().propose(operator, sparsity, progress, rng)
+        matrix = operator.submatrix(np.arange(operator.size))
+        search = TreeSearch(matrix, sparsity, start.support, self.gap)
+        status = Status.OPTIMAL
+        for at in search.steps(lambda: progress.exhausted, self.workers):
+            going = progress.tick(at.value, at.upper_bound)
+            if at.upper_bound <= at.value * (1 + self.gap):
+                break
+            full = 0 < self.nodes <= at.nodes or at.stored_bytes > self.memory * 2**30
+            if at.open_nodes and (not going or full):
+                status = Status.OUT_OF_BUDGET
+                break
+        support = search.best.support
+        loadings = leading_on_support(operator, support)[1]
+        tree, evidence = search.certificate()
+        prover = Prover(operator, sparsity)
+        certificate = prover.prove("search-tree", evidence, support, loadings, tree=tree, seconds=progress.seconds)
+        progress.tick(certificate.objective, certificate.upper_bound)
+        details = {
+            "nodes": float(search.nodes),
+            "root_bound": search.root_bound,
+            "stored_bytes": float(at.stored_bytes),
+        }
+        return Candidate(support, status, loadings, details=details, certificate=certificate)
