@@ -14,7 +14,7 @@ from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
 from certpca.operators import DataOptions, Operator, as_operator, on_host
 from certpca.operators.inputs import values_and_names
 from certpca.relaxation.sdp import Relaxation, solve_relaxation
-from certpca.result import Candidate, Certificate, Solution, Source, Status
+from certpca.result import PROVED_OPTIMAL, Candidate, Certificate, Solution, Source, Status
 from certpca.solvers import Solver, solver_named
 
 
@@ -104,6 +104,8 @@ def solve(
             # The dual found a better component on its way.
             support, loadings = certificate.support, fix_sign(certificate.loadings)
             objective = operator.quadratic_form(support, loadings)
+    if certificate is not None and refitted and objective >= certificate.upper_bound * (1 - PROVED_OPTIMAL):
+        status = Status.OPTIMAL
     return Solution(
         support=support,
         names=operator.names_of(support),

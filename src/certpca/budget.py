@@ -41,6 +41,7 @@ class Step:
     seconds: float
     objective: float
     upper_bound: float = math.inf
+    note: str = ""
 
 
 Listener = Callable[[Step], object]
@@ -80,14 +81,15 @@ class Progress:
             self.interrupted or self._steps >= self._budget.steps or self.seconds - self._offset >= self._budget.seconds
         )
 
-    def tick(self, objective: float, upper_bound: float = math.inf) -> bool:
-        """Count one step and say whether there may be another."""
+    def tick(self, objective: float, upper_bound: float = math.inf, note: str = "") -> bool:
+        """Count one step and say whether there may be another; a note tells people more."""
         self._steps += 1
         best = self._history[-1] if self._history else Step(0.0, -math.inf)
         step = Step(
             self.seconds,
             max(objective, best.objective),
             min(upper_bound, best.upper_bound),
+            note,
         )
         if step.objective > best.objective or step.upper_bound < best.upper_bound:
             self._history.append(step)

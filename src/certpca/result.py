@@ -9,6 +9,8 @@ from typing import Any
 from certpca.arrays import Indices, Vector
 from certpca.budget import Step
 
+PROVED_OPTIMAL = 1e-6  # a gap that is rounding and nothing else to the reader
+
 
 class Status(Enum):
     """How a run ended. The values are the sentences users read."""

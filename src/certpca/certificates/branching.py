@@ -67,6 +67,11 @@ class Progressed:
     open_nodes: int
     stored_bytes: int
 
+    @property
+    def note(self) -> str:
+        """Say how large the tree is."""
+        return f"{self.nodes} nodes, {self.open_nodes} open"
+
 
 class TreeSearch:
     """Best-first search on a matrix scaled by a power of two so that its diagonal is at most one."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Progress
+from certpca.certificates.branching import TreeSearch
 from certpca.certificates.proving import Prover
 from certpca.linalg.eigen import leading_on_support
 from certpca.linalg.swaps import SwapSearch
@@ -20,9 +21,13 @@ from certpca.operators.base import LARGEST_FORMED_SIZE
 from certpca.relaxation.l0_dual import DualPoint, DualProblem, dual_depth, improve
 from certpca.relaxation.regions import Cover, Region, cover
 from certpca.relaxation.sdp import solve_relaxation
-from certpca.result import Certificate
+from certpca.result import PROVED_OPTIMAL, Certificate
 
 ROW_SUMS_UP_TO = 4096  # features up to which every pair of columns is multiplied
+ALWAYS_OPTIMAL = 200  # features up to which the optimum is proved, whatever gap was asked for
+TREE_UP_TO = 512  # features left over by screening up to which supports are searched
+TREE_NODES = 1000
+NODES_BEYOND_TARGET = 50
 CHEAP_SEMIDEFINITE = 128  # features up to which the semidefinite relaxation costs next to nothing
 ROOT_STEPS = 80
 CHEAP_DEPTH = 300  # up to here a step costs so little that the relaxation is solved to its end
@@ -115,6 +120,12 @@ def _search(
         point = _without_the_rest(problem, point, features, incumbent, goal, progress)
         tighter = proved("l0-dual", {**screening, **point_evidence(point)})
         certificate = min(certificate, tighter, key=lambda made: made.upper_bound)
+    small = operator.size <= ALWAYS_OPTIMAL
+    if features.size <= TREE_UP_TO and not progress.exhausted and (small or not finished()):
+        tree, evidence, reached = _tree(features, sparsity, incumbent, goal, small, progress)
+        if reached < certificate.upper_bound:
+            searched = proved("search-tree", {**screening, **evidence}, tree)
+            certificate = min(certificate, searched, key=lambda made: made.upper_bound)
     if not finished() and (goal.semidefinite or operator.size <= CHEAP_SEMIDEFINITE):
         relaxation = solve_relaxation(operator, sparsity, Progress(), gap=1e-6 if operator.size <= 128 else 1e-3)
         progress.tick(incumbent.objective, min(relaxation.upper, certificate.upper_bound))
@@ -127,6 +138,24 @@ def _search(
             branched = proved("l0-tree", {**screening, **cover_evidence(found)}, tree_of(found))
             certificate = min(certificate, branched, key=lambda made: made.upper_bound)
     return certificate
+
+
+def _tree(
+    features: Indices, sparsity: int, incumbent: Incumbent, goal: Goal, small: bool, progress: Progress
+) -> tuple[Any, dict[str, Any], float]:
+    """Search over supports; on small problems until the optimum is proved, as long as that takes few nodes."""
+    matrix = incumbent.operator.submatrix(features)
+    support = np.searchsorted(features, incumbent.support)
+    search = TreeSearch(matrix, sparsity, support, PROVED_OPTIMAL if small else max(goal.target_gap, PROVED_OPTIMAL))
+    for at in search.steps(lambda: progress.exhausted):
+        going = progress.tick(at.value, at.upper_bound, at.note)
+        reached = goal.reached(at.value, at.upper_bound) and (not small or at.nodes >= NODES_BEYOND_TARGET)
+        if not going or reached or at.nodes >= TREE_NODES:
+            break
+    if search.best.value * search.scale > incumbent.objective * (1 + 1e-9):
+        incumbent.support = features[search.best.support]
+        incumbent.objective, incumbent.loadings = leading_on_support(incumbent.operator, incumbent.support)
+    return *search.certificate(), search.upper_bound
 
 
 def _cheap_bounds(operator: Operator, sparsity: int) -> list[tuple[str, float]]:

@@ -46,6 +46,8 @@ def progress_line(step: Step) -> str:
     if math.isfinite(step.upper_bound):
         gap = 1 - step.objective / step.upper_bound if step.upper_bound > 0 else 0.0
         line += f"   upper bound {step.upper_bound:.6g}   gap {gap:.2%}"
+    if step.note:
+        line += f"   {step.note}"
     return line + "   (Ctrl-C keeps the best so far)"
 
 

@@ -69,7 +69,7 @@ class BranchAndBound:
         search = TreeSearch(matrix, sparsity, start.support, self.gap)
         status = Status.OPTIMAL
         for at in search.steps(lambda: progress.exhausted, self.workers):
-            going = progress.tick(at.value, at.upper_bound)
+            going = progress.tick(at.value, at.upper_bound, at.note)
             if at.upper_bound <= at.value * (1 + self.gap):
                 break
             full = 0 < self.nodes <= at.nodes or at.stored_bytes > self.memory * 2**30

@@ -23,14 +23,15 @@ class Prepared:
     Everything is multiplied by a power of two, which rounds nothing, so that no square overflows or vanishes;
     `unit` turns values of the form back. `error` bounds the Frobenius norm of what F misses; `excess` bounds how much
     the matrix exceeds FᵀF where F is a square root of it. `trace` is at least ‖F‖². `form` returns the quadratic form
-    of sparse loadings and a bound on its error. `dense` returns the matrix and its distance to the exact one in norm.
+    of sparse loadings and a bound on its error. `dense` returns the matrix on some features and its distance to the
+    exact one in norm.
     """
 
     depth: int
     size: int
     block: Callable[[slice], Vector]
     form: Callable[[Any, Vector], tuple[float, float]]
-    dense: Callable[[], tuple[Vector, float]]
+    dense: Callable[[Any], tuple[Vector, float]]
     error: float
     excess: float
     trace: float
@@ -51,7 +52,10 @@ class Prepared:
             first, last = int(wanted[0]), int(wanted[-1]) + 1
             return self.block(slice(first, last))[:, wanted - first]
 
-        return replace(self, size=int(chosen.size), block=block)
+        def dense(features: Any) -> tuple[Vector, float]:
+            return self.dense(chosen[features])
+
+        return replace(self, size=int(chosen.size), block=block, dense=dense)
 
     def lift(self, bound: float) -> float:
         """Turn a bound for the F at hand into one for the exact matrix.
@@ -83,7 +87,7 @@ def prepare(source: Source) -> Prepared:
     if rows <= size:
         return data
     # More samples than features: the matrix is smaller than the data.
-    return _square_root(*data.dense(), data.unit)
+    return _square_root(*data.dense(np.arange(size)), data.unit)
 
 
 def _power_of_two(largest: float) -> float:
@@ -117,8 +121,9 @@ def _square_root(matrix: Vector, slack: float, unit: float) -> Prepared:
         rounding = gamma(2 * support.size + 8) * float(size_of @ np.abs(part) @ size_of)
         return float(loadings @ part @ loadings), rounding * (1 + gamma(8)) + slack * float(loadings @ loadings)
 
-    def dense() -> tuple[Vector, float]:
-        return matrix.copy(), slack + gamma(2) * float(np.linalg.norm(matrix))  # the matrix was made symmetric
+    def dense(features: Any) -> tuple[Vector, float]:
+        # The matrix was made symmetric, which rounds.
+        return matrix[np.ix_(features, features)], slack + gamma(2) * float(np.linalg.norm(matrix))
 
     return Prepared(size, size, lambda columns: root[:, columns], form, dense, 0.0, excess, trace, unit)
 
@@ -186,12 +191,13 @@ def _standardised(source: Source) -> Prepared:
     def columns_of(part: slice) -> Vector:
         return columns_and_errors(part)[0]
 
-    def dense() -> tuple[Vector, float]:
-        matrix = np.empty((size, size))
-        for columns in column_slices(rows, size):
-            left = columns_of(columns)
-            for others in column_slices(rows, size):
-                matrix[columns, others] = left.T @ columns_of(others)
+    def dense(features: Any) -> tuple[Vector, float]:
+        chosen = np.empty((rows, len(features)))
+        for part in column_slices(rows, size):
+            mine = (features >= part.start) & (features < part.stop)
+            if mine.any():
+                chosen[:, mine] = columns_of(part)[:, features[mine] - part.start]
+        matrix = chosen.T @ chosen
         slack = gamma(rows + 8) * trace + 2 * error * math.sqrt(trace) + error**2
         return (matrix + matrix.T) / 2, slack * (1 + gamma(16))
 

@@ -154,8 +154,12 @@ def _semidefinite_rule(prepared: Prepared, certificate: Certificate, objective: 
 
 
 def _search_tree_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
-    """Take the worst leaf of a tree over features."""
-    return search_tree_bound(prepared, certificate.evidence, certificate.tree, certificate.sparsity, objective)
+    """Take the worst leaf of a tree over the features that a first dual point leaves."""
+    kept, dropped = _screened(prepared, certificate, objective)
+    proved = search_tree_bound(kept, certificate.evidence, certificate.tree, certificate.sparsity, objective)
+    everywhere, nowhere = dropped.copy(), np.zeros(prepared.size, dtype=bool)
+    everywhere[~dropped], nowhere[~dropped] = proved[1], proved[2]
+    return max(proved[0], _floor(dropped, objective)), everywhere, nowhere
 
 
 RULES: dict[str, Rule] = {

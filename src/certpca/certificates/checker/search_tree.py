@@ -58,7 +58,7 @@ class _Tree:
     def __init__(self, prepared: Prepared, evidence: Mapping[str, Any], sparsity: int) -> None:
         require(prepared.size <= LARGEST_MATRIX, f"search trees are for up to {LARGEST_MATRIX} features")
         self.prepared = prepared
-        self.matrix, self.slack = prepared.dense()
+        self.matrix, self.slack = prepared.dense(np.arange(prepared.size))
         self.diagonal: Vector | None = None
         self.evidence, self.sparsity = evidence, sparsity
         self.scale = float(array_of(evidence, "scale", 0)) / prepared.unit

@@ -220,7 +220,7 @@ class _Run:
                 accuracy=max(min(1e-5, 0.01 * gap), 1e-9 if splitting.dtype == splitting.xp.float64 else 1e-6)
             )
             upper = self.top + self.sparsity * splitting.dual_level()
-            going = progress.tick(0.0, min(upper * scale, known)) and going
+            going = progress.tick(0.0, min(upper * scale, known), f"{self.count} steps") and going
             if 1 - max(self.best_value, self.floor) / upper <= gap:
                 return Status.CONVERGED
             assert self.best is not None
