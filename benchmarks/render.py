@@ -82,6 +82,21 @@ def constants() -> str:
     return "\n".join(lines)
 
 
+def optimal() -> str:
+    lines = [
+        "| problem | n | k | status | objective | root gap | nodes | seconds | verify s | file kB |",
+        "|---|--:|--:|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for row in _rows("optimal"):
+        status = "proved optimal" if row["status"] == "OPTIMAL" else f"within {row['gap']:.2%}"
+        lines.append(
+            f"| {row['name']} | {row['size']} | {row['sparsity']} | {status} | {row['objective']:.7g} "
+            f"| {max(row['root_gap'], 0):.2%} | {row['nodes']:.0f} | {row['seconds']:.2f} "
+            f"| {row['verify_seconds']:.2f} | {row['stored_bytes'] / 1e3:.0f} |"
+        )
+    return "\n".join(lines)
+
+
 def _rows(name: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = json.loads((RESULTS / f"{name}.json").read_text())["rows"]
     return rows
@@ -90,6 +105,7 @@ def _rows(name: str) -> list[dict[str, Any]]:
 TABLES = {
     "README.md": {"peers": peers, "certificates": certificates},
     "docs/semidefinite.md": {"ladder": ladder, "constants": constants},
+    "docs/branching.md": {"optimal": optimal},
 }
 
 
