@@ -23,17 +23,15 @@ class Exact:
     norms: list[Fraction]
     unit: Fraction
     values: dict[tuple[int, ...], float]
+    matrix: np.ndarray
+
+    def floats(self) -> np.ndarray:
+        """Return the matrix in floats, divided by `unit`."""
+        return self.matrix.copy()
 
     @property
     def optimum(self) -> float:
         return max(self.values.values())
-
-    def floats(self) -> np.ndarray:
-        """The matrix in floats, divided by `unit`."""
-        lengths = np.sqrt(np.array([float(norm / self.unit) if norm != 1 else 1.0 for norm in self.norms]))
-        rest = [[float(entry / self.unit) for entry in row] for row in self.products]
-        with np.errstate(all="ignore"):
-            return np.nan_to_num(np.array(rest) / np.outer(lengths, lengths))
 
     def within(self, support: tuple[int, ...], bound: Fraction) -> bool:
         """Decide λ_max ≤ bound on a support exactly, by elimination on bound·N − C, which a touch makes definite."""
@@ -73,7 +71,8 @@ def exact(source: Source, sparsity: int) -> Exact | None:
         unit = max(abs(entry) for row in products for entry in row) or Fraction(1)
         matrix = np.array([[float(entry / unit) for entry in row] for row in products])
     supports = combinations(range(size), sparsity)
-    return Exact(products, norms, unit, {s: float(np.linalg.eigvalsh(matrix[np.ix_(s, s)])[-1]) for s in supports})
+    optima = {s: float(np.linalg.eigvalsh(matrix[np.ix_(s, s)])[-1]) for s in supports}
+    return Exact(products, norms, unit, optima, matrix)
 
 
 def _standardised(column: Any, source: Source) -> list[Fraction]:

@@ -1,157 +1,23 @@
 """No evidence, however absurd, makes the checker claim too little: exact arithmetic is the judge."""
 
-from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.exact_arithmetic import FORMS, KINDS, Exact, exact, sources
 
 from certpca import CertificateError
 from certpca.certificates.checker import examine, fingerprint
 from certpca.result import Certificate, Source
 
-Rationals = list[list[Fraction]]
 CLOSE = 1e-9  # nearer than this to the optimum, floating point does not decide
 
 
-# --- the judge --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Exact:
-    """The matrix as N^-1/2 C N^-1/2 in rational numbers, and in floats after dividing by `unit`."""
-
-    products: Rationals
-    norms: list[Fraction]
-    unit: Fraction
-    values: dict[tuple[int, ...], float]
-
-    @property
-    def optimum(self) -> float:
-        return max(self.values.values())
-
-    def within(self, support: tuple[int, ...], bound: Fraction) -> bool:
-        """Decide λ_max ≤ bound on a support exactly, by elimination on bound·N − C, which a touch makes definite."""
-        bound += abs(bound) / 10**40 + Fraction(1, 10**2000)
-        rest = [[(bound * self.norms[i] if i == j else 0) - self.products[i][j] for j in support] for i in support]
-        for pivot, row in enumerate(rest):
-            if row[pivot] <= 0:
-                return False
-            for below in rest[pivot + 1 :]:
-                factor = below[pivot] / row[pivot]
-                for column in range(pivot, len(support)):
-                    below[column] -= factor * row[column]
-        return True
-
-
-def exact(source: Source, sparsity: int) -> Exact | None:
-    values = np.asarray(source.values)
-    size = values.shape[1]
-    norms = [Fraction(1)] * size
-    if source.kind == "matrix":
-        given_ = [[Fraction(float(entry)) for entry in row] for row in values]
-        products = [[(given_[i][j] + given_[j][i]) / 2 for j in range(size)] for i in range(size)]
-    else:
-        columns = [_standardised(column, source) for column in values.T]
-        products = [[sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0)) for b in columns] for a in columns]
-        if source.scale:
-            norms = [products[i][i] for i in range(size)]
-            if 0 in norms:
-                return None
-        else:
-            products = [[entry / Fraction(source.divisor) for entry in row] for row in products]
-    if source.scale:
-        unit = Fraction(1)
-        squares = [[products[i][j] ** 2 / (norms[i] * norms[j]) for j in range(size)] for i in range(size)]
-        matrix = np.sqrt(np.array(squares, dtype=np.float64)) * np.sign(np.array(products)).astype(np.float64)
-    else:
-        unit = max(abs(entry) for row in products for entry in row) or Fraction(1)
-        matrix = np.array([[float(entry / unit) for entry in row] for row in products])
-    supports = combinations(range(size), sparsity)
-    return Exact(products, norms, unit, {s: float(np.linalg.eigvalsh(matrix[np.ix_(s, s)])[-1]) for s in supports})
-
-
-def _standardised(column: Any, source: Source) -> list[Fraction]:
-    holes = [bool(np.isnan(x)) if source.missing is None else x == source.missing for x in column]
-    present = [Fraction(float(x)) for x, hole in zip(column, holes, strict=True) if not hole]
-    mean = sum(present, Fraction(0)) / max(len(present), 1) if source.center else Fraction(0)
-    rest = iter(present)
-    return [Fraction(0) if hole else next(rest) - mean for hole in holes]
-
-
-# --- cases ------------------------------------------------------------------------------------------------------------
-
-
-def tables(rng: np.random.Generator, kind: str) -> np.ndarray:
-    rows, size = int(rng.integers(1, 8)), int(rng.integers(1, 7))
-    table: np.ndarray = rng.standard_normal((rows, size))
-    match kind:
-        case "whole":
-            table = rng.integers(-2, 3, (rows, size)).astype(np.float64)
-        case "bytes":
-            return rng.integers(0, 3, (rows, size)).astype(np.int8)
-        case "single":
-            return table.astype(np.float32)
-        case "rank one":
-            table = np.outer(table[:, 0], rng.standard_normal(size))
-        case "orthogonal":
-            table = np.eye(max(rows, size))[:rows, :size] * rng.integers(1, 4, size)
-        case "far from zero":
-            table += 10.0 ** rng.integers(0, 17)
-        case "mixed scales":
-            table *= 10.0 ** rng.integers(-160, 150, size)
-        case "nearly constant":
-            table = np.ones((rows, 1)) * table[:1] + 1e-9 * (rng.random((rows, size)) < 0.3)
-    first, second = rng.integers(size, size=2)
-    match rng.integers(6):
-        case 0:
-            table[:, first] = table[:, second]
-        case 1:
-            table[:, first] = 0.0
-        case 2:
-            table[:, first] = 1.7
-        case 3:
-            table *= 10.0 ** rng.integers(-155, 1)
-    return table
-
-
-KINDS = [
-    "gauss",
-    "whole",
-    "bytes",
-    "single",
-    "rank one",
-    "orthogonal",
-    "far from zero",
-    "mixed scales",
-    "nearly constant",
-]
-
-
-def sources(rng: np.random.Generator, kind: str, form: str) -> Source:
-    table = tables(rng, kind)
-    if form == "matrix":
-        table = table / (float(np.abs(table).max()) or 1.0)
-        matrix = table.T @ table
-        if rng.random() < 0.5:  # neither quite symmetric nor quite semidefinite
-            matrix = matrix + 10.0 ** rng.integers(-18, -5) * rng.standard_normal(matrix.shape)
-        return Source("matrix", matrix * 10.0 ** rng.integers(-300, 300) if rng.random() < 0.3 else matrix)
-    center = form != "uncentred"
-    missing = None
-    if form == "missing":
-        holes = rng.random(table.shape) < 0.25
-        missing = -9 if table.dtype == np.int8 else None
-        table = np.where(holes, -9 if missing else np.nan, table).astype(table.dtype)
-    divisor = float(rng.choice([1, table.shape[0], 1e-3, 1e13]))
-    scale = form == "correlation" or (form != "data" and rng.random() < 0.3)
-    return Source("data", table, center, scale, divisor, missing, form == "missing")
-
-
-FORMS = ["matrix", "data", "uncentred", "correlation", "missing"]
+# --- evidence ---------------------------------------------------------------------------------------------------------
 
 
 def densities(rng: np.random.Generator, depth: int) -> np.ndarray:
@@ -197,6 +63,58 @@ def branches(rng: np.random.Generator) -> tuple[Any, list[int], int]:
     return node([]), pairs_above, rays
 
 
+def absurd(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> np.ndarray:
+    sizes = [0.0, 1e-160, 1e-16, 1e-8, 1e-3, 0.3, 1.0, 1.0, 3.0, 1e4, 1e8, 1e100]
+    chosen = rng.choice(sizes, shape if rng.random() < 0.3 else ())
+    return np.asarray(scale * chosen * rng.standard_normal(shape))
+
+
+def places(rng: np.random.Generator, size: int) -> np.ndarray:
+    return np.sort(rng.choice(size, int(rng.integers(1, size + 1)), replace=False))
+
+
+def dual_matrices(rng: np.random.Generator, matrix: np.ndarray) -> dict[str, Any]:
+    """Return a dual matrix near one that is tight for one of the extreme sparsities, or nonsense."""
+    size = matrix.shape[0]
+    values, axes = np.linalg.eigh(matrix)
+    options: dict[str, Any] = {}
+    if rng.random() < 0.5:
+        features = places(rng, size)
+        if rng.random() < 0.7:
+            options["features"] = features.astype(rng.choice(["int64", "uint8"]))
+        else:
+            features = np.arange(size)
+        dual = matrix[np.ix_(features, features)] * rng.choice([0, 0.5, 1, 1, 1 + 1e-12])
+        dual = dual if rng.random() < 0.6 else dual + absurd(rng, dual.shape, 1.0)
+        options["matrix"] = dual[np.tril_indices(features.size)]
+        tops = [np.linalg.eigvalsh(matrix[np.ix_(features, features)] - np.tril(dual) - np.tril(dual, -1).T)[-1], 0.0]
+    else:
+        active = places(rng, size)
+        leading = (axes * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, : int(rng.integers(1, 4))]
+        factor = leading * rng.choice([0, 0.3, 1, 1])
+        factor = factor if rng.random() < 0.5 else factor + absurd(rng, factor.shape, 1.0)
+        if rng.random() < 0.3:
+            factor = np.column_stack([factor, absurd(rng, (size, 1), 1.0)])
+        vector = axes[active, -1] if rng.random() < 0.5 else absurd(rng, active.shape, 1.0)
+        repair = np.zeros(size) if rng.random() < 0.5 else absurd(rng, (size,), 1.0)
+        products = np.abs(factor @ factor.T)
+        level = rng.choice([0.0, products.max(), 0.5 * products.max(), products.flat[0], abs(rng.standard_normal())])
+        options |= {"factor": factor, "active": active, "vector": np.where(vector == 0, 1e-3, vector)}
+        options |= {"repair": repair, "level": np.float64(level)}
+        tops = [values[-1], 0.0]
+    top = rng.choice([*tops, tops[0] * (1 - 1e-9), -1.0, 1e200, -1e200, 1e-200])
+    return {**options, "top": np.float64(top)}
+
+
+def in_units(evidence: dict[str, Any], unit: float) -> dict[str, Any]:
+    powers = {"factor": 0.5, "matrix": 1.0, "repair": 1.0, "level": 1.0, "top": 1.0}
+    with np.errstate(all="ignore"):
+        return {
+            name: np.asarray(value * unit ** powers[name]) if name in powers else value
+            for name, value in evidence.items()
+        }
+
+
 def evidence_for(rng: np.random.Generator, kind: str, depth: int, scale: float) -> tuple[dict[str, Any], Any]:
     def point(prefix: str) -> dict[str, Any]:
         return {f"{prefix}density": densities(rng, depth), f"{prefix}level": levels(rng, scale)}
@@ -233,7 +151,7 @@ def loadings_for(rng: np.random.Generator, judge: Exact, sparsity: int) -> tuple
 # --- the property -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", ["trace", "row-sums", "largest-eigenvalue", "l0-dual", "l0-tree"])
+@pytest.mark.parametrize("rule", ["trace", "row-sums", "largest-eigenvalue", "l0-dual", "l0-tree", "sdp-dual"])
 @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 @given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS), form=st.sampled_from(FORMS))
 def test_no_evidence_proves_too_much(rule: str, seed: int, kind: str, form: str) -> None:
@@ -247,6 +165,8 @@ def test_no_evidence_proves_too_much(rule: str, seed: int, kind: str, form: str)
     depth = size if source.kind == "matrix" else min(rows, size)
     scale = max(float(min(judge.unit, Fraction(10) ** 300)) * abs(judge.optimum) / sparsity, 0.0)
     evidence, tree = evidence_for(rng, rule, depth, scale)
+    if rule == "sdp-dual":
+        evidence = in_units(dual_matrices(rng, judge.floats()), float(min(judge.unit, Fraction(10) ** 300)))
     with np.errstate(all="ignore"):
         support, loadings = loadings_for(rng, judge, sparsity)
     certificate = Certificate(

@@ -66,7 +66,7 @@ def test_the_thresholded_vector_captures_less_than_the_refitted_one():
 # --- the theorem ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("sparsity", [1, 3, 6, 12])
 def test_alpha_and_beta_are_those_of_the_theorem(seed, sparsity):
     operator = certpca.from_data(noise(seed))
@@ -217,6 +217,7 @@ def test_a_matrix_of_zeros_is_bounded_by_zero():
     solution = certpca.solve(np.zeros((4, 4)), 2, "sdp-threshold", covariance=True)
     assert solution.status is Status.CONVERGED
     assert 0 <= solution.upper_bound < 1e-300
+    assert solution.certificate is not None
     certpca.verify(solution.certificate, np.zeros((4, 4)))
 
 

@@ -4,7 +4,7 @@ What is found is only a suggestion. The bound that a certificate claims is the o
 derives from its evidence, rounded up.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,13 +58,14 @@ class Incumbent:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """When to stop, and with what to begin."""
+    """When to stop, and with what to begin; `prepared` gives a problem that several sparsities share."""
 
     target_gap: float
     branching: bool = True
     warm: Certificate | None = None
     semidefinite: bool = False
     known: Certificate | None = None
+    prepared: Callable[[], DualProblem] | None = None
 
     def reached(self, objective: float, bound: float) -> bool:
         """Whether the gap is as small as asked for."""
@@ -100,9 +101,11 @@ def _search(
 
     kind, cheap = min(_cheap_bounds(incumbent.operator, sparsity), key=lambda item: item[1])
     progress.tick(incumbent.objective, cheap)
-    if goal.reached(incumbent.objective, cheap) or progress.exhausted or dual_depth(operator) > LARGEST_FORMED_SIZE:
+    small = operator.size <= ALWAYS_OPTIMAL
+    near = cheap <= incumbent.objective * (1 + PROVED_OPTIMAL) if small else goal.reached(incumbent.objective, cheap)
+    if near or progress.exhausted or dual_depth(operator) > LARGEST_FORMED_SIZE:
         return proved(kind, {})
-    problem = DualProblem(operator, sparsity)
+    problem = DualProblem(operator, sparsity) if goal.prepared is None else goal.prepared().at(sparsity)
     point = _root(problem, incumbent, goal, cheap, progress)
     certificate = proved("l0-dual", point_evidence(point))
     if problem.scale < cheap:
@@ -120,7 +123,6 @@ def _search(
         point = _without_the_rest(problem, point, features, incumbent, goal, progress)
         tighter = proved("l0-dual", {**screening, **point_evidence(point)})
         certificate = min(certificate, tighter, key=lambda made: made.upper_bound)
-    small = operator.size <= ALWAYS_OPTIMAL
     if features.size <= TREE_UP_TO and not progress.exhausted and (small or not finished()):
         tree, evidence, reached = _tree(features, sparsity, incumbent, goal, small, progress)
         if reached < certificate.upper_bound:

@@ -4,6 +4,7 @@ Entry (i, j) is k(x_i, x_j). Centring in feature space multiplies by H = I − 1
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -42,10 +43,7 @@ def named_kernel(name: str, parameters: Mapping[str, float]) -> KernelFunction:
         msg = f"the polynomial kernel is positive semidefinite only for coef0 >= 0, got {parameters['coef0']}"
         raise InvalidProblemError(msg)
 
-    def evaluate(left: Any, right: Any) -> Any:
-        return pairwise_kernels(left, right, metric=name, **parameters)
-
-    return evaluate
+    return partial(pairwise_kernels, metric=name, **parameters)  # unlike a local function it can be pickled
 
 
 @final

@@ -19,6 +19,7 @@ to G for σ ≥ 0.
 
 import math
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +81,12 @@ class DualProblem:
         self.lengths = xp.astype(xp.sum(self.rows * self.rows, axis=1), xp.float64)
         self._theta = xp.zeros(size, dtype=xp.float64, device=device)
         self._level: float | None = None
+
+    def at(self, sparsity: int) -> "DualProblem":
+        """Return the problem for another sparsity; the two share the rows and nothing that changes."""
+        other = copy(self)
+        other.sparsity, other._level = sparsity, None
+        return other
 
     def start(self, direction: Vector | None = None, share: float = 0.2) -> Array:
         """Return a density that leans on one direction of sample space and keeps all others alive."""

@@ -160,7 +160,7 @@ def _constants(operator: Operator, relaxation: Relaxation, proved: float, beta: 
         "theorem_loss": 3 * relaxation.sparsity * beta / math.sqrt(width) * longest,
         "sdp_lower": relaxation.lower,
         "sdp_upper": proved,
-        "duality_gap": max(0.0, 1 - relaxation.lower / proved) if proved > 0 else 0.0,
+        "duality_gap": max(0.0, 1 - relaxation.lower / proved) if relaxation.lower > 0 else 0.0,
         "rank": float(relaxation.weights.size),
         "iterations": float(relaxation.iterations),
         "primal_residual": relaxation.primal_residual,

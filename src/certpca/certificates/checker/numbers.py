@@ -54,6 +54,7 @@ def largest_eigenvalue(matrix: Vector, doubt: float = 0.0, suggestion: float | N
     """
     size = matrix.shape[0]
     require(bool(np.isfinite(matrix).all()), "its numbers overflow")
+    span_only = suggestion is not None
     if suggestion is None:
         values = np.linalg.eigvalsh(matrix)
         require(bool(np.isfinite(values).all()), "its numbers overflow")
@@ -75,5 +76,7 @@ def largest_eigenvalue(matrix: Vector, doubt: float = 0.0, suggestion: float | N
             continue
         rounding = gamma(size + 8) * 2 * float(np.abs(np.diagonal(shifted)).sum()) + gamma(2) * (abs(level) + span)
         return level + rounding + doubt
+    if span_only:  # the suggestion was useless
+        return largest_eigenvalue(matrix, doubt)
     require(False, "the largest eigenvalue could not be bounded")
     return math.inf

@@ -132,7 +132,7 @@ def _clipping(factor: Vector, active: Indices, vector: Vector, repair: Vector, l
         across += float((change**2).sum())
         stray_squared += float(((change @ vector) ** 2).sum())
     slip = gamma(width + 8) * (2 * whole**2 + math.sqrt(active.size) * (float(np.linalg.norm(repair)) + 2 * level))
-    count = gamma(size + 8)
+    count = gamma(size * size)  # however the squares are summed
     across = math.sqrt(across) * (1 + count) + slip * math.sqrt(max(near.size, 1))
     stray = math.sqrt(stray_squared) * (1 + count) + slip * math.sqrt(max(near.size, 1)) + count * across
     ordered = others[np.argsort(-lengths[others])]
@@ -159,7 +159,7 @@ def _clipped_squares(factor: Vector, lengths: Vector, level: float) -> float:
         excess *= excess
         total += 2 * float(excess.sum()) - float(excess[:, : stop - start].sum())
         start = stop
-    return total * (1 + gamma(size + 8))
+    return total * (1 + gamma(size * size + 8))
 
 
 def _deflated_top(prepared: Prepared, panel: Vector, suggestion: float) -> float:
@@ -183,7 +183,7 @@ def _deflated_top(prepared: Prepared, panel: Vector, suggestion: float) -> float
     slip = gamma(prepared.size + 16)
     off_product = slip * math.sqrt(prepared.trace * width)
     floor = max(gamma(prepared.size + depth + 8) * prepared.trace, float(np.finfo(float).tiny) * 2**60)
-    tau, slope = max(suggestion - turned_off, floor), 0.9
+    tau, slope, step = max(suggestion - turned_off, floor), 0.9, floor
     earlier: tuple[float, float] | None = None
     for _ in range(60):
         scale = 1 / np.sqrt(tau + np.diagonal(inner))
@@ -209,6 +209,8 @@ def _deflated_top(prepared: Prepared, panel: Vector, suggestion: float) -> float
         if earlier is not None and tau > earlier[0]:
             slope = min(max((bound - earlier[1]) / (tau - earlier[0]), 0.0), 0.99)
         earlier = tau, bound
-        tau += 1.2 * (bound - tau) / (1 - slope) + floor
+        # Where the slope is nearly one that is too little, so steps at least double.
+        tau += max(1.2 * (bound - tau) / (1 - slope), step)
+        step *= 2
     require(False, "its largest eigenvalue could not be bounded")
     return math.inf

@@ -221,7 +221,7 @@ class _Run:
             )
             upper = self.top + self.sparsity * splitting.dual_level()
             going = progress.tick(0.0, min(upper * scale, known), f"{self.count} steps") and going
-            if 1 - max(self.best_value, self.floor) / upper <= gap:
+            if 1 - max(self.best_value, self.floor) * scale / min(upper * scale, known) <= gap:
                 return Status.CONVERGED
             assert self.best is not None
             if judge is not None and judge(self._spread(self.best.vectors), self.best.weights, upper * scale):
