@@ -25,6 +25,7 @@ from certpca.relaxation.pairs.points import PairPoint, bound_at, first_point, la
 from certpca.relaxation.pairs.sums import totals
 
 LISTED_SUPPORTS = 3000  # that one leaf may list
+LISTED_ENTRIES = 1 << 24  # of their matrices together
 ROOT_SCHEDULE = ((0.03, 40), (0.01, 60), (0.003, 80), (0.001, 80), (0.0003, 80), (0.0001, 80))  # smoothing, steps
 CHILD_SCHEDULE = ((0.003, 30), (0.001, 40), (0.0003, 40), (0.0001, 40))
 AGAIN = 8  # descents with one smoothing while each fixes a tenth of the features
@@ -50,6 +51,7 @@ class Node:
     bound: float
     record: list[Operation] = field(default_factory=list)
     point: PairPoint | None = None
+    shift: float | None = None  # of the best bound by squares
     weights: dict[int, float] = field(default_factory=dict)
     depth: int = 0
     closed: bool = False
@@ -130,6 +132,8 @@ class TreeSearch:
                 self._points[id(operation["point"])] = operation["point"]
         if node.closed:
             return
+        if node.point is not None:
+            self._points[id(node.point)] = node.point
         for child in visit.children:
             heapq.heappush(self._heap, (-child.bound, next(self._ticket), child))
         if not visit.children:  # no time was left
@@ -138,35 +142,35 @@ class TreeSearch:
     def _stored_bytes(self) -> int:
         return sum(POINT_BYTES * point.features.size**2 for point in self._points.values())
 
-    def certificate(self) -> tuple[list[Operation], dict[str, Any]]:
-        """Return the tree in plain lists and numbers, and its evidence; open nodes become leaves."""
+    def certificate(self) -> tuple[list[list[Operation]], dict[str, Any]]:
+        """Return the tree in plain lists and numbers, and its evidence; open nodes become leaves.
+
+        The tree is a list of nodes, the root first; splits name their children by number, so that no depth is too deep.
+        """
         for _, _, node in self._heap:
             if not node.record or "leaf" not in node.record[-1]:
-                leaf: Operation = {"leaf": "cheapest", "shift": shift_for(self.matrix, self.sparsity, self.best)}
+                shift = shift_for(self.matrix, self.sparsity, self.best) if node.shift is None else node.shift
+                leaf: Operation = {"leaf": "cheapest", "shift": shift}
                 node.record.append(leaf if node.point is None else {**leaf, "point": node.point})
-        numbers: dict[int, int] = {}
-        points: list[PairPoint] = []
-
-        def plain(record: list[Operation]) -> list[Operation]:
-            listed = []
+        points: dict[int, tuple[int, PairPoint]] = {}
+        tree: list[list[Operation]] = []
+        waiting = [self.root.record]  # numbers are given in the order of this list
+        for record in waiting:
+            plain: list[Operation] = []
             for operation in record:
                 entry = dict(operation)
                 if "point" in entry:
-                    point = entry["point"]
-                    if id(point) not in numbers:
-                        numbers[id(point)] = len(points)
-                        points.append(point)
-                    entry["point"] = numbers[id(point)]
+                    entry["point"] = points.setdefault(id(entry["point"]), (len(points), entry["point"]))[0]
                 for name in ("in", "out"):
-                    if name in entry:
-                        within = entry[name]
-                        entry[name] = plain(within) if "split" in entry else [int(feature) for feature in within]
-                listed.append(entry)
-            return listed
-
-        tree = plain(self.root.record)
+                    if "split" in entry:
+                        waiting.append(entry[name])
+                        entry[name] = len(waiting) - 1
+                    elif name in entry:
+                        entry[name] = [int(feature) for feature in entry[name]]
+                plain.append(entry)
+            tree.append(plain)
         evidence: dict[str, Any] = {"scale": np.float64(self.scale)}
-        for number, point in enumerate(points):
+        for number, point in points.values():
             order = np.argsort(point.features, kind="stable")
             grid = np.ix_(order, order)
             packed = np.triu(point.u[grid]) + np.tril(point.k[grid], -1)  # U above, K below the diagonal
@@ -236,7 +240,8 @@ class Visit:
             support = node.inside if budget == 0 else np.concatenate([node.inside, node.free])
             self._offer(support)
             return self._leaf("eigenvalue", largest_eigenvalue(self.matrix[np.ix_(support, support)]))
-        if math.comb(node.free.size, budget) <= LISTED_SUPPORTS:
+        listed = math.comb(node.free.size, budget)
+        if listed <= LISTED_SUPPORTS and listed * self.sparsity**2 <= LISTED_ENTRIES:
             chosen = np.array(list(itertools.combinations(node.free, budget)), dtype=np.intp)
             supports = np.hstack([np.tile(node.inside, (chosen.shape[0], 1)), chosen])
             values = np.linalg.eigvalsh(self.matrix[supports[:, :, None], supports[:, None, :]])[:, -1]
@@ -260,7 +265,8 @@ class Visit:
             here[np.diag_indices_from(here)] -= shift
             total, forced_in, forced_out = totals(here * here, node.inside.size, self._budget)
             bound = shift + math.sqrt(max(total, 0.0))
-            node.bound = min(node.bound, bound)
+            if bound < node.bound or node.shift is None:
+                node.bound, node.shift = min(bound, node.bound), shift
             if bound <= self._enough:
                 return self._leaf("squares", bound, shift=shift)
             with_it = shift + np.sqrt(np.maximum(forced_in, 0.0))
@@ -356,7 +362,7 @@ class Visit:
         place = int(np.argmin(np.abs(weights - 0.5)))
         feature, rest = node.free[place], np.delete(node.free, place)
         children = [
-            Node(inside, rest, node.bound, point=node.point, depth=node.depth + 1)
+            Node(inside, rest, node.bound, point=node.point, shift=node.shift, depth=node.depth + 1)
             for inside in (np.append(node.inside, feature), node.inside)
         ]
         node.record.append({"split": int(feature), "in": children[0].record, "out": children[1].record})

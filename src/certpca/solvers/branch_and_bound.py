@@ -19,6 +19,7 @@ from certpca.result import Candidate, Status
 from certpca.solvers.auto import Auto
 from certpca.solvers.base import register
 
+ROUNDINGS = 1e-7  # what the proof may add to the gap
 LARGEST = 4096  # features: the search holds several matrices of that size
 
 
@@ -82,6 +83,8 @@ class BranchAndBound:
         prover = Prover(operator, sparsity)
         certificate = prover.prove("search-tree", evidence, support, loadings, tree=tree, seconds=progress.seconds)
         progress.tick(certificate.objective, certificate.upper_bound)
+        if status is Status.OPTIMAL and certificate.gap > self.gap + ROUNDINGS:
+            status = Status.STALLED
         details = {
             "nodes": float(search.nodes),
             "root_bound": search.root_bound,

@@ -54,6 +54,8 @@ def largest_eigenvalue(matrix: Vector, doubt: float = 0.0, suggestion: float | N
     """
     size = matrix.shape[0]
     require(bool(np.isfinite(matrix).all()), "its numbers overflow")
+    if not matrix.any():
+        return doubt
     span_only = suggestion is not None
     if suggestion is None:
         values = np.linalg.eigvalsh(matrix)

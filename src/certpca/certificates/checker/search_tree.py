@@ -1,12 +1,12 @@
 """Search trees: every support is in some leaf, and each leaf has a bound that is recomputed here.
 
-A node has features fixed in (I) and free ones (R); at the root all are free. Its supports have k members, I among them
-and the others from R; smaller supports capture no more than larger ones, so these are enough. A node is a list of
-operations:
+A node has features fixed in (I) and free ones (R); at the root all are free. Its supports have k members, I among
+them and the others from R; smaller supports capture no more than larger ones, so these are enough. The tree is a list
+of nodes, the root first, and a node is a list of operations:
 
     {"fix": …, "out": […], "in": […]}    A bound for the supports of the node that contain i lets i be left out if it
                                          counts for the result; one for those without i lets i be fixed in.
-    {"split": i, "in": node, "out": node}
+    {"split": i, "in": m, "out": n}      Its children by number; no node is used twice.
     {"leaf": …}                          A bound for all supports of the node.
 
 The result is the largest bound met anywhere. Leaves are "empty" (no supports), "eigenvalue" (λ_max of all features of
@@ -39,17 +39,16 @@ from certpca.certificates.checker.numbers import array_of, gamma, indices_of, la
 
 LARGEST_MATRIX = 8192
 LARGEST_LIST = 100_000  # supports of one leaf
-BATCH = 2048
+BATCH_ENTRIES = 1 << 23
 
 Mask = NDArray[np.bool_]
 
 
 @dataclass(slots=True)
 class _Node:
-    record: Any
+    number: Any
     inside: Indices
     free: Indices
-    root: bool
 
 
 class _Tree:
@@ -69,18 +68,24 @@ class _Tree:
         self.inside: list[tuple[Indices, float]] = []
 
     def walk(self, tree: Any) -> None:
-        everything = np.arange(self.matrix.shape[0])
-        stack = [_Node(tree, np.zeros(0, dtype=np.intp), everything, root=True)]
+        require(isinstance(tree, list) and len(tree) > 0, "its tree is malformed")
+        everything, used = np.arange(self.matrix.shape[0]), set[int]()
+        stack = [_Node(0, np.zeros(0, dtype=np.intp), everything)]
         while stack:
-            stack.extend(self._visit(stack.pop()))
+            node = stack.pop()
+            number = node.number
+            require(type(number) is int and 0 <= number < len(tree), "its tree names a node that is not there")
+            require(number not in used, "its tree uses a node twice")  # else the walk might never end
+            used.add(number)
+            stack.extend(self._visit(node, tree[number]))
 
     def _count(self, bound: float) -> None:
         require(math.isfinite(bound), "a bound in its tree is not finite")  # max would pass over NaN
         self.worst = max(self.worst, bound)
 
-    def _visit(self, node: _Node) -> list[_Node]:
-        require(isinstance(node.record, list), "its tree is malformed")
-        for operation in node.record:
+    def _visit(self, node: _Node, record: Any) -> list[_Node]:
+        require(isinstance(record, list), "its tree is malformed")
+        for operation in record:
             require(isinstance(operation, Mapping), "its tree is malformed")
             if "fix" in operation:
                 self._fix(node, operation)
@@ -97,8 +102,8 @@ class _Tree:
         require(type(feature) is int and bool((node.free == feature).any()), "a split is not on a free feature")
         rest = node.free[node.free != feature]
         return [
-            _Node(operation["in"], np.append(node.inside, feature), rest, root=False),
-            _Node(operation["out"], node.inside, rest, root=False),
+            _Node(operation["in"], np.append(node.inside, feature), rest),
+            _Node(operation["out"], node.inside, rest),
         ]
 
     def _fix(self, node: _Node, operation: Mapping[str, Any]) -> None:
@@ -112,7 +117,7 @@ class _Tree:
             if mask.any():
                 require(bool(np.isfinite(totals).all()), "a bound in its tree is not finite")
                 self._count(value(float(totals.max()) + doubt))
-                if node.root:
+                if node.number == 0:
                     kept.append((node.free[mask], self.worst))
         node.inside = np.concatenate([node.inside, node.free[inside]])
         node.free = node.free[~out & ~inside]
@@ -167,7 +172,8 @@ class _Tree:
     def _list(self, node: _Node, budget: int) -> float:
         require(math.comb(node.free.size, budget) <= LARGEST_LIST, "a leaf lists too many supports")
         worst = 0.0
-        for batch in _batches(itertools.combinations(node.free.tolist(), budget)):
+        width = max(1, BATCH_ENTRIES // self.sparsity**2)
+        for batch in _batches(itertools.combinations(node.free.tolist(), budget), width):
             supports = np.hstack([np.tile(node.inside, (len(batch), 1)), np.array(batch, dtype=np.intp)])
             worst = max(worst, _largest_of_many(self.matrix[supports[:, :, None], supports[:, None, :]]))
         return worst
@@ -230,8 +236,8 @@ class _Tree:
         return u, k, alpha
 
 
-def _batches(supports: Iterator[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
-    while batch := list(itertools.islice(supports, BATCH)):
+def _batches(supports: Iterator[tuple[int, ...]], width: int) -> Iterator[list[tuple[int, ...]]]:
+    while batch := list(itertools.islice(supports, width)):
         yield batch
 
 
@@ -239,6 +245,8 @@ def _largest_of_many(matrices: Vector) -> float:
     """Bound the largest eigenvalue of many matrices, by Cholesky factorisations as `largest_eigenvalue` does."""
     size = matrices.shape[1]
     require(bool(np.isfinite(matrices).all()), "its numbers overflow")
+    if not matrices.any():
+        return 0.0
     values = np.linalg.eigvalsh(matrices)
     level = float(values[:, -1].max())
     span = max(float(np.abs(values).max()), float(np.finfo(float).tiny))

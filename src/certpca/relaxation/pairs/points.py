@@ -127,12 +127,10 @@ def tightened(
         return value, np.concatenate([gradient.ravel(), ALPHA_SCALE * by_alpha])
 
     def stop(value: float) -> bool:
-        if value <= target:
+        if value <= target or late():
             return True
         if evaluations % LOOK_EVERY:
             return False
-        if late():
-            return True
         _, forced_in, forced_out = totals(shares, fixed, budget)
         decided = int((forced_in <= target - leading).sum() + (forced_out <= target - leading).sum())
         return decided >= WORTH_FIXING * (size - fixed)
