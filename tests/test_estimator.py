@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -20,7 +21,14 @@ from certpca import SparsePCA
 from certpca.errors import InvalidDataError, InvalidProblemError
 
 
-@parametrize_with_checks([SparsePCA(), SparsePCA(scale=False, center=False), SparsePCA(missing="mean")])
+@parametrize_with_checks(
+    [
+        SparsePCA(),
+        SparsePCA(scale=False, center=False),
+        SparsePCA(missing="mean"),
+        SparsePCA(n_components=2, method="regression"),
+    ]
+)
 def test_scikit_learn_conventions(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -154,6 +162,114 @@ def test_clone_and_pickle(data: np.ndarray) -> None:
     np.testing.assert_array_equal(loaded.transform(data), model.transform(data))
     assert loaded.solution_.status is model.solution_.status
     assert not hasattr(clone(model), "components_")
+
+
+# --- several components -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"deflation": "projection"}, {"disjoint": True, "scale": True}])
+def test_several_components_are_those_of_decompose(data: np.ndarray, options: dict[str, Any]) -> None:
+    model = SparsePCA([4, 2, 1], n_components=3, **options).fit(data)
+    found = certpca.decompose(data, 3, [4, 2, 1], **options)
+    np.testing.assert_array_equal(model.components_, found.loadings.T)
+    np.testing.assert_array_equal(model.explained_variance_, found.explained_variance)
+    np.testing.assert_array_equal(model.explained_variance_ratio_, found.explained_variance_ratio)
+    np.testing.assert_array_equal(model.adjusted_variance_, found.adjusted_variance)
+    np.testing.assert_array_equal(model.adjusted_variance_ratio_, found.adjusted_variance_ratio)
+    assert (model.total_variance_, model.total_variance_ratio_) == (found.total_variance, found.total_variance_ratio)
+    np.testing.assert_array_equal(model.support_, np.flatnonzero(found.loadings.any(axis=1)))
+    assert (model.n_components_, model.solution_) == (3, model.solutions_[0])
+    assert model.certificates_ == (None, None, None)
+
+
+@pytest.mark.parametrize("disjoint", [False, True])
+def test_certificates_verify_on_the_training_data(data: np.ndarray, disjoint: bool) -> None:
+    model = SparsePCA(3, n_components=2, certify=True, disjoint=disjoint).fit(data)
+    for j, certificate in enumerate(model.certificates_):
+        assert certificate is not None
+        assert certpca.verify(certificate, model.problem(data, j)).upper_bound <= certificate.upper_bound
+
+
+@pytest.mark.parametrize("method", ["projection", "regression"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_scores_of_several_components(data: np.ndarray, method: str, mode: dict[str, Any], form: Any) -> None:
+    model = SparsePCA(4, n_components=3, method=method, deflation="hotelling", **mode).fit(form(data))
+    standardised, components = _standardised(data, **mode), model.components_
+    assert np.abs(components @ components.T - np.eye(3)).max() > 0.1  # far from orthogonal
+    best = np.linalg.lstsq(components.T, standardised.T)[0].T
+    scores = model.transform(form(data))
+    np.testing.assert_allclose(scores, best if method == "regression" else standardised @ components.T, atol=1e-9)
+    np.testing.assert_allclose(model.transform(data[:3]), scores[:3])
+    rebuilt = model.inverse_transform(scores)
+    np.testing.assert_allclose((rebuilt - model.mean_) / model.scale_, best @ components, atol=1e-9)
+    np.testing.assert_allclose(model.transform(rebuilt), scores, atol=1e-9)
+    lost = ((standardised - best @ components) ** 2).sum() / (standardised**2).sum()
+    assert model.score(form(data)) == pytest.approx(1 - lost)
+
+
+def test_the_scale_of_scores_does_not_depend_on_the_number_of_rows(data: np.ndarray) -> None:
+    once, often = (SparsePCA(3, n_components=2).fit(rows) for rows in (data, np.tile(data, (50, 1))))
+    np.testing.assert_allclose(often.transform(data), once.transform(data), atol=1e-6)
+
+
+def test_all_features_and_components_equal_dense_pca(data: np.ndarray) -> None:
+    model, dense = SparsePCA(8, n_components=3).fit(data), PCA(3).fit(data)
+    np.testing.assert_allclose(model.explained_variance_, dense.explained_variance_)
+    np.testing.assert_allclose(model.explained_variance_ratio_, dense.explained_variance_ratio_)
+    np.testing.assert_allclose(np.abs(model.transform(data)), np.abs(dense.transform(data)), atol=1e-5)
+    held_out = data[::2] + 1.0
+    rebuilt = dense.inverse_transform(dense.transform(held_out))
+    lost = ((held_out - rebuilt) ** 2).sum() / ((held_out - dense.mean_) ** 2).sum()
+    assert model.score(held_out) == pytest.approx(1 - lost, rel=1e-6)
+
+
+def test_score_passes_over_missing_values(data: np.ndarray, rng: np.random.Generator) -> None:
+    holes = np.where(rng.random(data.shape) < 0.1, np.nan, data)
+    model = SparsePCA(3, n_components=2, missing="mean").fit(holes)
+    filled = np.where(np.isnan(holes), model.mean_, holes)
+    assert model.score(holes) == pytest.approx(model.score(filled))
+    assert model.score(sp.csc_array(holes)) == pytest.approx(model.score(filled))
+    assert model.score(np.full((2, 8), np.nan)) == 0.0
+
+
+def test_grid_search_over_sparsity(data: np.ndarray) -> None:
+    search = GridSearchCV(make_pipeline(StandardScaler(), SparsePCA(n_components=2)), {"sparsepca__sparsity": [1, 8]})
+    assert search.fit(data).best_params_ == {"sparsepca__sparsity": 8}
+
+
+def test_names_of_several_scores(data: np.ndarray) -> None:
+    frame = pd.DataFrame(data, columns=list("abcdefgh"))
+    scores = SparsePCA(3, n_components=2).set_output(transform="pandas").fit_transform(frame)
+    assert list(scores.columns) == ["sparsepca0", "sparsepca1"]
+    polars = SparsePCA(3, n_components=2).set_output(transform="polars").fit_transform(frame)
+    assert polars.columns == ["sparsepca0", "sparsepca1"]
+
+
+def test_fewer_components_than_asked_for_warn(rng: np.random.Generator) -> None:
+    data = rng.standard_normal((20, 1)) @ rng.standard_normal((1, 5))
+    with pytest.warns(ConvergenceWarning, match="found 1 of 3 components"):
+        model = SparsePCA(5, n_components=3).fit(data)
+    assert model.transform(data).shape == (20, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_components": 9}, r"n_components must be a whole number in 1\.\.8"),
+        ({"n_components": 2, "sparsity": [3]}, "one for each of 2 components"),
+        ({"n_components": 2, "deflation": "hotelling", "certify": True}, "use deflation='schur'"),
+        ({"method": "ridge"}, 'method must be "projection" or "regression"'),
+    ],
+)
+def test_bad_questions_about_several_components(data: np.ndarray, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidProblemError, match=message):
+        SparsePCA(**options).fit(data)
+
+
+def test_a_fitted_model_does_not_hold_the_data(rng: np.random.Generator) -> None:
+    small, large = (SparsePCA(3, n_components=2).fit(rng.standard_normal((rows, 8))) for rows in (50, 5000))
+    assert len(pickle.dumps(large)) < len(pickle.dumps(small)) + 4000
 
 
 # --- missing values -----------------------------------------------------------------------------

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from certpca.budget import Budget as Budget
     from certpca.budget import Step as Step
     from certpca.certificates.checker import Proof as Proof
+    from certpca.choose import Choice as Choice
+    from certpca.choose import choose_sparsity as choose_sparsity
+    from certpca.components import Decomposition as Decomposition
+    from certpca.components import decompose as decompose
     from certpca.datasets import balding_nichols as balding_nichols
     from certpca.datasets import load_table as load_table
     from certpca.datasets import pitprops as pitprops
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from certpca.errors import CertificateError as CertificateError
     from certpca.errors import CertpcaError as CertpcaError
     from certpca.estimator import SparsePCA as SparsePCA
+    from certpca.kernel_estimator import SparseKernelPCA as SparseKernelPCA
     from certpca.operators import Operator as Operator
     from certpca.operators import from_data as from_data
     from certpca.operators import from_kernel as from_kernel
@@ -31,6 +36,8 @@ if TYPE_CHECKING:
     from certpca.result import Status as Status
     from certpca.solvers import available_solvers as available_solvers
     from certpca.solvers import solver_named as solver_named
+    from certpca.sparsity_path import Path as Path
+    from certpca.sparsity_path import path as path
     from certpca.storage import load_certificate as load_certificate
     from certpca.storage import load_solution as load_solution
     from certpca.storage import save_certificate as save_certificate
@@ -43,21 +50,28 @@ _HOMES = {
     "Certificate": "result",
     "CertificateError": "errors",
     "CertpcaError": "errors",
+    "Choice": "choose",
+    "Decomposition": "components",
     "Operator": "operators",
+    "Path": "sparsity_path",
     "Proof": "certificates.checker",
     "Solution": "result",
+    "SparseKernelPCA": "kernel_estimator",
     "SparsePCA": "estimator",
     "Status": "result",
     "Step": "budget",
     "available_solvers": "solvers",
     "balding_nichols": "datasets",
     "certify": "api",
+    "choose_sparsity": "choose",
+    "decompose": "components",
     "from_data": "operators",
     "from_kernel": "operators",
     "from_matrix": "operators",
     "load_certificate": "storage",
     "load_solution": "storage",
     "load_table": "datasets",
+    "path": "sparsity_path",
     "pitprops": "datasets",
     "rotated_hadamard": "datasets",
     "save_certificate": "storage",

@@ -100,6 +100,8 @@ def solve(
         with progress.until_interrupted():
             goal = Goal(target_gap, known=certificate)
             certificate = find_certificate(operator, count, support, loadings, goal, progress)
+        if progress.interrupted:
+            status = Status.INTERRUPTED
         if certificate.objective > objective * (1 + 1e-9) and refitted:
             # The dual found a better component on its way.
             support, loadings = certificate.support, fix_sign(certificate.loadings)
@@ -153,12 +155,12 @@ def certify(
     target_gap
         Stop when the component is proved to be within this share of the optimum.
     branching
-        Split the directions of sample space where the plain bound is not enough.
+        Where the plain bound is not enough, search over supports if few features are left to decide, and split
+        the directions of sample space otherwise.
     warm
         An earlier certificate of the same data, for this or a neighbouring sparsity.
     semidefinite
-        Also solve the semidefinite relaxation, which can be the tighter one, and keep the smaller bound. Small
-        problems always do.
+        Also solve the semidefinite relaxation, which can be the tighter one, and keep the smaller bound.
     budget
         Limits; a valid certificate is returned when they are reached, and after the first Ctrl-C. Proving the
         result takes about as long as two steps and is not interrupted.

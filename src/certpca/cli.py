@@ -72,6 +72,14 @@ def _parser() -> argparse.ArgumentParser:
     _add_result_options(solve, "the result")
     solve.set_defaults(run=_solve)
 
+    along = commands.add_parser("path", help="find sparse components for several sparsities at once", epilog=formats)
+    _add_data_options(along, several=True)
+    along.add_argument("--certify", action="store_true", help="also prove how far from the optimum each can be")
+    along.add_argument("--plot", metavar="FILE", help="draw what is captured and proved (png, svg or pdf)")
+    _add_proof_options(along)
+    _add_result_options(along)
+    along.set_defaults(run=_path)
+
     certify = commands.add_parser("certify", help="prove an upper bound for a data file", epilog=formats)
     _add_data_options(certify)
     certify.add_argument("--warm", metavar="FILE", help="start from an earlier certificate of the same data")
@@ -89,9 +97,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_data_options(command: argparse.ArgumentParser) -> None:
+def _add_data_options(command: argparse.ArgumentParser, *, several: bool = False) -> None:
     command.add_argument("file", help="samples x features, or a covariance matrix with --covariance")
-    command.add_argument("-k", "--sparsity", type=int, required=True, help="largest number of nonzero loadings")
+    if several:
+        command.add_argument("--sparsities", type=_numbers, required=True, metavar="5,10,20", help="see solve -k")
+    else:
+        command.add_argument("-k", "--sparsity", type=int, required=True, help="largest number of nonzero loadings")
     command.add_argument("--covariance", action="store_true", help="the file holds a covariance or correlation matrix")
     command.add_argument("--correlation", action="store_true", help="scale columns to unit variance")
     command.add_argument("--uncentred", action="store_true", help="do not subtract column means")
@@ -104,10 +115,15 @@ def _add_proof_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--time-limit", type=float, metavar="SECONDS", help="return the best found by then")
 
 
-def _add_result_options(command: argparse.ArgumentParser, what: str) -> None:
+def _add_result_options(command: argparse.ArgumentParser, what: str = "") -> None:
     command.add_argument("--seed", type=int, default=0, help="seed of random starts (default 0)")
     command.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    command.add_argument("--output", metavar="FILE", help=f"also write {what} to a JSON file")
+    if what:
+        command.add_argument("--output", metavar="FILE", help=f"also write {what} to a JSON file")
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
 
 
 def _preparation(options: argparse.Namespace, names: Any) -> dict[str, Any]:
@@ -169,6 +185,35 @@ def _solve(options: argparse.Namespace) -> int:
         print_solution(solution, sys.stdout)
     if options.output:  # last: an answer that cannot be written has at least been shown
         save_solution(solution, options.output)
+    return 0
+
+
+def _path(options: argparse.Namespace) -> int:
+    from certpca.datasets import load_table
+    from certpca.present.figures import save_path
+    from certpca.present.terminal import live_progress
+    from certpca.sparsity_path import path
+    from certpca.storage import solution_to_dict
+
+    budget = _budget(options)
+    table = load_table(options.file, array=options.array)
+    with live_progress() as listener:
+        found = path(
+            table.data,
+            options.sparsities,
+            certify=options.certify,
+            target_gap=options.target_gap,
+            rng=options.seed,
+            budget=budget,
+            listener=listener,
+            **_preparation(options, table.names),
+        )
+    if options.json:
+        _print_json({"solutions": [solution_to_dict(solution) for solution in found.solutions]})
+    else:
+        print(found)
+    if options.plot:
+        save_path(found, options.plot)
     return 0
 
 

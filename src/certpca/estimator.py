@@ -1,6 +1,7 @@
 """Sparse PCA for scikit-learn."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -8,12 +9,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from certpca.api import solve
 from certpca.arrays import Vector
 from certpca.budget import Budget
+from certpca.components import decompose, remaining_problem
 from certpca.errors import InvalidDataError, InvalidProblemError
-from certpca.operators import from_data
-from certpca.operators.moments import genotype_code
+from certpca.operators import Operator, from_data
+from certpca.operators.covariance import Covariance
+from certpca.operators.moments import dense_moments, genotype_code, sparse_moments
 from certpca.result import Status
 from certpca.solvers import Solver
 
@@ -21,36 +23,59 @@ DEFAULT_SPARSITY = 10
 
 
 class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """The leading sparse principal component, with exactly the sparsity asked for.
+    """Sparse principal components, with exactly the sparsity asked for.
+
+    With standardised data Z (see `center` and `scale`) and components V as rows, ``method="projection"`` gives the
+    scores ZVᵀ and ``method="regression"`` the least-squares ones ZVᵀ(VVᵀ)⁺, which rebuild Z best as scores times V.
+    They are the same where components are orthogonal, and `inverse_transform` rebuilds the same samples from either.
 
     Parameters
     ----------
     sparsity
-        Largest number of nonzero loadings; by default 10, or all features where there are fewer.
+        Largest number of nonzero loadings, for all components or as a list with one number for each; by default 10, or
+        all features where there are fewer.
+    n_components
+        Number of components, found one after the other.
     solver
         Name of a solver, or a solver object.
+    deflation, disjoint
+        How a component is taken out of the matrix before the next is searched for, and whether no feature may be in
+        two components; see `certpca.decompose`.
+    method
+        ``"projection"`` or ``"regression"``: what scores are.
+    certify, target_gap
+        Also prove how far from the best each component can be, stopping at that gap.
     center, scale
         Subtract column means; divide by column standard deviations. Both implicit: sparse
         input stays sparse.
     missing
         ``"error"`` or ``"mean"``: what to do with NaN.
     time_limit
-        Seconds after which the best component so far is taken.
+        Seconds after which the best components so far are taken.
     random_state
-        Seed of the random starts. The same seed gives the same component.
+        Seed of the random starts. The same seed gives the same components.
 
     Attributes
     ----------
-    components_ : ndarray of shape (1, n_features)
-        The component, zero outside its support. Its largest loading is positive.
-    explained_variance_, explained_variance_ratio_ : ndarray of shape (1,)
-        Variance along the component, and divided by the total variance.
+    components_ : ndarray of shape (n_components_, n_features)
+        The components, zero outside their supports. The largest loading of each is positive.
+    n_components_ : int
+        Their number: fewer than asked for where the time was over or nothing was left to explain.
+    explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components_,)
+        Variance along each component by itself, and divided by the total variance of the data. Correlated components
+        count the same variance more than once.
+    adjusted_variance_, adjusted_variance_ratio_ : ndarray of shape (n_components_,)
+        Variance that each adds to the ones before it; see `certpca.Decomposition`.
+    total_variance_, total_variance_ratio_ : float
+        Variance that all together explain by regression.
     mean_, scale_ : ndarray of shape (n_features,)
         What is subtracted and divided by (zeros and ones where switched off).
     support_ : ndarray
-        Sorted indices of the nonzero loadings.
-    solution_ : Solution
-        Everything `certpca.solve` reports.
+        Sorted indices of the features with a nonzero loading in any component.
+    solutions_ : tuple of Solution
+        Everything that is known of each component; `solution_` is the first.
+    certificates_ : tuple of Certificate
+        The certificates, or None; `problem` rebuilds the matrix that each is for.
 
     Examples
     --------
@@ -64,9 +89,15 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def __init__(
         self,
-        sparsity: int | None = None,
+        sparsity: int | Sequence[int] | None = None,
         *,
+        n_components: int = 1,
         solver: str | Solver = "auto",
+        deflation: str = "schur",
+        disjoint: bool = False,
+        method: str = "projection",
+        certify: bool = False,
+        target_gap: float = 0.01,
         center: bool = True,
         scale: bool = False,
         missing: str = "error",
@@ -74,7 +105,13 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         random_state: int | None = 0,
     ) -> None:
         self.sparsity = sparsity
+        self.n_components = n_components
         self.solver = solver
+        self.deflation = deflation
+        self.disjoint = disjoint
+        self.method = method
+        self.certify = certify
+        self.target_gap = target_gap
         self.center = center
         self.scale = scale
         self.missing = missing
@@ -82,32 +119,110 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
-        """Find the component of samples x features."""
+        """Find the components of samples x features."""
         del y
+        if self.method not in ("projection", "regression"):
+            msg = f'method must be "projection" or "regression", got {self.method!r}'
+            raise InvalidProblemError(msg)
         data = self._checked(X, reset=True)
         if data.shape[0] < 2 and self.center:
             msg = f"Found array with n_samples={data.shape[0]}: a covariance needs at least two samples"
             raise InvalidProblemError(msg)
-        operator = from_data(data, center=self.center, scale=self.scale, missing=self.missing)  # type: ignore[arg-type]
-        sparsity = min(DEFAULT_SPARSITY, operator.size) if self.sparsity is None else self.sparsity
-        budget = Budget() if self.time_limit is None else Budget(seconds=self.time_limit)
-        seed = self.random_state if self.random_state is not None else np.random.default_rng()
-        solution = solve(operator, sparsity, self.solver, rng=seed, budget=budget)
-        if solution.status in (Status.OUT_OF_BUDGET, Status.INTERRUPTED):
-            warnings.warn(f"SparsePCA {solution.status.value}", ConvergenceWarning, stacklevel=2)
-        self.solution_ = solution
-        self.support_ = solution.support
-        self.components_ = solution.component[None, :]
-        self.explained_variance_ = np.array([solution.objective])
-        self.explained_variance_ratio_ = np.array([solution.explained_variance_ratio])
+        operator = self._operator(data)
+        found = decompose(
+            operator,
+            self.n_components,
+            min(DEFAULT_SPARSITY, operator.size) if self.sparsity is None else self.sparsity,
+            self.solver,
+            deflation=self.deflation,
+            disjoint=self.disjoint,
+            certify=self.certify,
+            target_gap=self.target_gap,
+            rng=self.random_state if self.random_state is not None else np.random.default_rng(),
+            budget=Budget() if self.time_limit is None else Budget(seconds=self.time_limit),
+        )
+        # The decomposition itself is not kept: it holds the data.
+        self.solutions_ = found.components
+        self.solution_ = found.components[0]
+        self.certificates_ = found.certificates
+        self.components_ = np.ascontiguousarray(found.loadings.T)
+        self.n_components_ = len(found.components)
+        self.support_ = np.flatnonzero(self.components_.any(axis=0))
+        self.explained_variance_ = found.explained_variance
+        self.explained_variance_ratio_ = found.explained_variance_ratio
+        self.adjusted_variance_ = found.adjusted_variance
+        self.adjusted_variance_ratio_ = found.adjusted_variance_ratio
+        self.total_variance_ = found.total_variance
+        self.total_variance_ratio_ = found.total_variance_ratio
         self.mean_, self.scale_ = operator.standardisation()
-        self.n_components_ = 1
+        self._warn()
         return self
 
     def transform(self, X: Any) -> Vector:  # noqa: N803
-        """Project samples on the component: one score for each, independent of the number of rows."""
+        """Return a score for each sample and component, independent of the other samples."""
+        check_is_fitted(self)
+        scores = self._projections(self._checked(X, reset=False))
+        return scores if self.method == "projection" else scores @ self._inverse_gram()
+
+    def inverse_transform(self, X: Any) -> Vector:  # noqa: N803
+        """Return the samples that scores stand for, in the units of the data."""
+        check_is_fitted(self)
+        scores = np.asarray(X, dtype=np.float64)
+        if scores.ndim != 2 or scores.shape[1] != self.n_components_:
+            msg = f"scores must have shape (n_samples, {self.n_components_}), got {scores.shape}"
+            raise InvalidProblemError(msg)
+        if self.method == "projection":
+            scores = scores @ self._inverse_gram()
+        return np.asarray(scores @ (self.components_ * self.scale_) + self.mean_)
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: N803
+        """Return the share of the variance of samples that the components rebuild, for model selection.
+
+        With Z the samples standardised as the training data were and Ẑ what `inverse_transform` makes of their scores,
+        in the same units, this is 1 - ‖Z - Ẑ‖² / ‖Z‖².
+        """
+        del y
         check_is_fitted(self)
         data = self._checked(X, reset=False)
+        if hasattr(data, "toarray"):
+            from scipy.sparse import csc_array
+
+            columns = csc_array(data, copy=True)
+            columns.sum_duplicates()
+            moments = sparse_moments(columns, center=True)
+        else:
+            moments = dense_moments(data, genotype_code(data), center=True)
+        squares = (moments.squares + moments.count * (moments.mean - self.mean_) ** 2) / self.scale_**2
+        scores = self._projections(data)
+        total = float(squares.sum())
+        return float(((scores @ self._inverse_gram()) * scores).sum()) / total if total > 0 else 0.0
+
+    def problem(self, X: Any, component: int) -> Operator:  # noqa: N803
+        """Rebuild from the training data the matrix a component was found on, for `certpca.verify`."""
+        check_is_fitted(self)
+        operator = self._operator(self._checked(X, reset=False))
+        return remaining_problem(operator, self.solutions_[:component], self.deflation, disjoint=self.disjoint)
+
+    def _operator(self, data: Any) -> Covariance:
+        return from_data(data, center=self.center, scale=self.scale, missing=self.missing)  # type: ignore[arg-type]
+
+    def _warn(self) -> None:
+        for solution in self.solutions_:
+            if solution.status in (Status.OUT_OF_BUDGET, Status.INTERRUPTED):
+                warnings.warn(f"SparsePCA {solution.status.value}", ConvergenceWarning, stacklevel=3)
+                return
+        if self.n_components_ < self.n_components:
+            msg = (
+                f"SparsePCA found {self.n_components_} of {self.n_components} components: these explain all of the "
+                "variance, or the time limit was reached"
+            )
+            warnings.warn(msg, ConvergenceWarning, stacklevel=3)
+
+    def _inverse_gram(self) -> Vector:
+        """Return (VVᵀ)⁺, which is 1 for one component."""
+        return np.asarray(np.linalg.pinv(self.components_ @ self.components_.T, hermitian=True))
+
+    def _projections(self, data: Any) -> Vector:
         # Only columns of the support matter, so holes elsewhere are never looked at.
         part, mean = data[:, self.support_], self.mean_[self.support_]
         weights = (self.components_ / self.scale_).T[self.support_]
@@ -121,15 +236,6 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             msg = f"X has missing values (coded {code}); use missing='mean' to put the column mean there"
             raise InvalidDataError(msg)
         return np.asarray((np.where(holes, mean, part) - mean) @ weights)
-
-    def inverse_transform(self, X: Any) -> Vector:  # noqa: N803
-        """Return the samples that scores stand for, in the units of the data."""
-        check_is_fitted(self)
-        scores = np.asarray(X, dtype=np.float64)
-        if scores.ndim != 2 or scores.shape[1] != self.n_components_:
-            msg = f"scores must have shape (n_samples, {self.n_components_}), got {scores.shape}"
-            raise InvalidProblemError(msg)
-        return np.asarray(scores @ (self.components_ * self.scale_) + self.mean_)
 
     def _checked(self, data: Any, *, reset: bool) -> Any:
         allow_missing: bool | str = "allow-nan" if self.missing == "mean" else True

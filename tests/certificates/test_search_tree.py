@@ -736,7 +736,9 @@ def test_a_deep_tree_is_walked_and_stored(tmp_path: Any) -> None:
     """A search that goes on for long may have paths longer than Python's stack."""
     depth = 1500
     source, evidence = Source("matrix", np.eye(depth + 2)), {"scale": np.float64(1.0)}
-    chain = [[{"split": feature, "in": depth + 1 + feature, "out": feature + 1}] for feature in range(depth)]
+    chain: list[Tree] = [
+        [{"split": feature, "in": depth + 1 + feature, "out": feature + 1}] for feature in range(depth)
+    ]
     chain += [[{"leaf": "trace"}] for _ in range(depth + 1)]
     draft = replace(certificate_of(source, 2, [], evidence), tree=chain)
     made = replace(draft, upper_bound=examine(draft, source).upper_bound)

@@ -13,7 +13,7 @@ import numpy as np
 from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Progress
 from certpca.certificates.branching import TreeSearch
-from certpca.certificates.proving import Prover
+from certpca.certificates.proving import ROUNDED_UP, Prover
 from certpca.linalg.eigen import leading_on_support
 from certpca.linalg.swaps import SwapSearch
 from certpca.operators import Operator, on_host
@@ -28,7 +28,6 @@ ALWAYS_OPTIMAL = 200  # features up to which the optimum is proved, whatever gap
 TREE_UP_TO = 512  # features left over by screening up to which supports are searched
 TREE_NODES = 1000
 NODES_BEYOND_TARGET = 50
-CHEAP_SEMIDEFINITE = 128  # features up to which the semidefinite relaxation costs next to nothing
 ROOT_STEPS = 80
 CHEAP_DEPTH = 300  # up to here a step costs so little that the relaxation is solved to its end
 SHRINK_FROM = 0.1  # share of features that must be excluded before the dual is solved again without them
@@ -69,7 +68,8 @@ class Goal:
 
     def reached(self, objective: float, bound: float) -> bool:
         """Whether the gap is as small as asked for."""
-        return bound <= 0 or 1 - objective / bound <= self.target_gap
+        # A certificate claims a little more than it proves, so no gap is smaller than that.
+        return bound <= 0 or 1 - objective / bound <= max(self.target_gap, 2 * ROUNDED_UP)
 
 
 def find_certificate(
@@ -101,9 +101,14 @@ def _search(
 
     kind, cheap = min(_cheap_bounds(incumbent.operator, sparsity), key=lambda item: item[1])
     progress.tick(incumbent.objective, cheap)
-    small = operator.size <= ALWAYS_OPTIMAL
-    near = cheap <= incumbent.objective * (1 + PROVED_OPTIMAL) if small else goal.reached(incumbent.objective, cheap)
-    if near or progress.exhausted or dual_depth(operator) > LARGEST_FORMED_SIZE:
+    small = goal.branching and operator.size <= ALWAYS_OPTIMAL
+
+    def near_enough(bound: float) -> bool:
+        if small:
+            return bound <= incumbent.objective * (1 + PROVED_OPTIMAL)
+        return goal.reached(incumbent.objective, bound)
+
+    if near_enough(cheap) or progress.exhausted or dual_depth(operator) > LARGEST_FORMED_SIZE:
         return proved(kind, {})
     problem = DualProblem(operator, sparsity) if goal.prepared is None else goal.prepared().at(sparsity)
     point = _root(problem, incumbent, goal, cheap, progress)
@@ -123,13 +128,14 @@ def _search(
         point = _without_the_rest(problem, point, features, incumbent, goal, progress)
         tighter = proved("l0-dual", {**screening, **point_evidence(point)})
         certificate = min(certificate, tighter, key=lambda made: made.upper_bound)
-    if features.size <= TREE_UP_TO and not progress.exhausted and (small or not finished()):
+    searchable = goal.branching and features.size <= TREE_UP_TO and not progress.exhausted
+    if searchable and not near_enough(certificate.upper_bound):
         tree, evidence, reached = _tree(features, sparsity, incumbent, goal, small, progress)
         if reached < certificate.upper_bound:
             searched = proved("search-tree", {**screening, **evidence}, tree)
             certificate = min(certificate, searched, key=lambda made: made.upper_bound)
-    if not finished() and (goal.semidefinite or operator.size <= CHEAP_SEMIDEFINITE):
-        relaxation = solve_relaxation(operator, sparsity, Progress(), gap=1e-6 if operator.size <= 128 else 1e-3)
+    if goal.semidefinite and not finished():
+        relaxation = solve_relaxation(operator, sparsity, Progress(), gap=1e-4)
         progress.tick(incumbent.objective, min(relaxation.upper, certificate.upper_bound))
         if relaxation.upper < certificate.upper_bound:
             semidefinite = proved("sdp-dual", relaxation.dual.evidence())

@@ -108,7 +108,7 @@ class Auto:
             count = min(others.size, columns - large.size)
             drawn = rng.choice(others, size=count, replace=False, p=share) if count else others
             chosen = np.concatenate([large, drawn])
-        scale = np.sqrt(np.maximum(diagonal, np.finfo(float).tiny))
+        scale = np.sqrt(np.maximum(diagonal, 1e-12 * diagonal.max()))  # rounding can make variances negative
         for first in range(0, chosen.size, PANEL):
             part = chosen[first : first + PANEL]
             panels.append(to_vector(operator.columns(part)) / scale[part])

@@ -21,7 +21,7 @@ from certpca.budget import Progress
 from certpca.certificates.proving import Prover
 from certpca.errors import InvalidProblemError
 from certpca.linalg.eigen import leading_on_support
-from certpca.operators import Operator, on_host
+from certpca.operators import Operator
 from certpca.relaxation.sdp import Relaxation, solve_relaxation
 from certpca.result import Candidate, Status
 from certpca.solvers.base import register
@@ -70,12 +70,11 @@ class SdpThreshold:
 
     def propose(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
         """Solve, round, prove."""
-        host = on_host(operator)
 
         def near_enough(vectors: Vector, weights: Vector, upper: float) -> bool:
             assert self.accuracy is not None
             support, _ = _largest(vectors, weights, sparsity)
-            value = leading_on_support(host, support)[0]
+            value = leading_on_support(operator, support)[0]
             progress.tick(value, upper)
             return value >= (1 - self.accuracy) * upper
 
@@ -93,9 +92,9 @@ class SdpThreshold:
             width = min(operator.size, math.ceil(9 * (sparsity * beta / self.epsilon) ** 2))
         support, raw = _largest(relaxation.vectors, relaxation.weights, width)
         narrow = support if width == sparsity else _largest(relaxation.vectors, relaxation.weights, sparsity)[0]
-        value, loadings = leading_on_support(host, narrow)
+        value, loadings = leading_on_support(operator, narrow)
         for drawn in _drawn(relaxation, self.draws, sparsity, rng):
-            other, fresh = leading_on_support(host, drawn)
+            other, fresh = leading_on_support(operator, drawn)
             if other > value * (1 + 1e-12):
                 value, narrow, loadings = other, drawn, fresh
         if width == sparsity and not np.array_equal(narrow, support):
@@ -110,6 +109,7 @@ class SdpThreshold:
             support,
             Status.WIDER_SUPPORT if wider and relaxation.status is Status.CONVERGED else relaxation.status,
             raw,
+            largest_eigenvalue=relaxation.largest_eigenvalue,
             details=details,
             certificate=None if wider else certificate,
         )

@@ -183,7 +183,7 @@ def _deflated_top(prepared: Prepared, panel: Vector, suggestion: float) -> float
     slip = gamma(prepared.size + 16)
     off_product = slip * math.sqrt(prepared.trace * width)
     floor = max(gamma(prepared.size + depth + 8) * prepared.trace, float(np.finfo(float).tiny) * 2**60)
-    tau, slope, step = max(suggestion - turned_off, floor), 0.9, floor
+    tau, slope, step = max(suggestion - turned_off, floor), 0.5, floor
     earlier: tuple[float, float] | None = None
     for _ in range(60):
         scale = 1 / np.sqrt(tau + np.diagonal(inner))

@@ -36,7 +36,7 @@ DIRECTIONS = 24  # columns of R at most
 FIRST_SHARE = 0.3  # of λ that A − WWᵀ may keep off u
 ATTEMPTS = 5
 REPAIRS = 12  # Newton steps for δ
-MARGIN = 3e-7  # eigenvalues are estimated from below; a margin saves the checker a second attempt
+MARGIN = 1e-6  # eigenvalues are estimated from below; a margin saves the checker a second attempt
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,7 +132,7 @@ def clipped_duals(operator: Operator, direction: Direction, sparsity: int) -> It
 def _largest_eigenvalue(operator: Operator, deflation: Vector) -> float:
     """Estimate λ_max(A − VVᵀ); the last digits come from one product in double precision."""
     # Not started at u: it is an eigenvector, and the search would end there at once.
-    vectors = leading_eigenpairs(Deflated(operator, deflation), min(2, operator.size), accuracy=1e-6).vectors
+    vectors = leading_eigenpairs(Deflated(operator, deflation), min(4, operator.size), accuracy=1e-6).vectors
     vectors, _ = np.linalg.qr(vectors)
     precise = Deflated(Precise(operator), deflation)
     small = vectors.T @ to_vector(precise.matmat(precise.adopt(vectors)))

@@ -63,6 +63,8 @@ class Relaxation:
         Of the alternating directions, relative to the largest eigenvalue; zero after a rank-one solution.
     needed_memory
         Bytes the dense steps take, or would have taken.
+    largest_eigenvalue
+        Of the matrix, as estimated on the way.
     """
 
     sparsity: int
@@ -77,6 +79,7 @@ class Relaxation:
     dual_residual: float
     needed_memory: int
     status: Status
+    largest_eigenvalue: float = 0.0
 
     @property
     def upper(self) -> float:
@@ -137,6 +140,7 @@ def _rank_one(direction: Direction, dual: ClippedDual, sparsity: int, needed: in
         dual_residual=0.0,
         needed_memory=needed,
         status=status,
+        largest_eigenvalue=direction.scale,
     )
 
 
@@ -261,4 +265,5 @@ class _Run:
             dual_residual=last.dual_residual,
             needed_memory=needed,
             status=status,
+            largest_eigenvalue=scale,
         )

@@ -1,0 +1,267 @@
+"""How many features: three answers read off the path over sparsities.
+
+The elbow needs no rows and uses the path alone. Cross-validation asks which component explains rows it has not seen:
+features without signal dilute the loadings, so the curve has a top. Stability selection (Meinshausen & Bühlmann,
+JRSS B 2010) asks which features are found again in random halves of the rows.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Unpack
+
+import numpy as np
+
+from certpca.arrays import Indices, Vector, namespace, to_vector
+from certpca.budget import Budget, Listener
+from certpca.errors import InvalidProblemError
+from certpca.operators import DataOptions, Operator, as_operator, from_data
+from certpca.operators.inputs import is_sparse
+from certpca.result import Solution, Source
+from certpca.sparsity_path import Path, path
+
+Method = Literal["elbow", "cross-validation", "stability"]
+GRID = 16  # sparsities that are tried where none are given
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """A recommended sparsity and what speaks for it.
+
+    Parameters
+    ----------
+    sparsity
+        The recommendation, one of `path.sparsities`.
+    reason
+        Why, in one sentence.
+    method
+        How it was chosen.
+    path
+        The solutions on all rows.
+    scores
+        The criterion at each sparsity: distance to the chord, share of variance explained in rows left out, or
+        stability.
+    errors
+        Standard errors of the scores below the best one, where there are folds; zeros elsewhere.
+    frequencies
+        For stability: how often each feature (column) was selected at each sparsity (row).
+    """
+
+    sparsity: int
+    reason: str
+    method: Method
+    path: Path
+    scores: Vector
+    errors: Vector
+    frequencies: Vector | None = field(default=None, repr=False)
+
+    @property
+    def solution(self) -> Solution:
+        """The component of the recommended sparsity."""
+        return self.path.solutions[int(np.searchsorted(self.path.sparsities, self.sparsity))]
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what is captured and proved at each sparsity, the criterion, and the recommendation; return the axes."""
+        from certpca.present.figures import draw_choice
+
+        return draw_choice(self.path, self.scores, self.errors, LABELS[self.method], self.sparsity, ax)
+
+    def __str__(self) -> str:
+        """Give the reason."""
+        return self.reason
+
+
+def choose_sparsity(
+    data: Any,
+    sparsities: Iterable[int] | None = None,
+    *,
+    method: Method = "elbow",
+    folds: int = 5,
+    subsamples: int = 20,
+    stable: float = 0.8,
+    certify: bool = False,
+    target_gap: float = 0.01,
+    rng: int = 0,
+    budget: Budget | None = None,
+    listener: Listener | None = None,
+    **options: Unpack[DataOptions],
+) -> Choice:
+    """Recommend how many features a component should use.
+
+    Parameters
+    ----------
+    data, options
+        As in `solve`. All methods but the elbow need samples x features, not a covariance matrix.
+    sparsities
+        What to choose from; by default 16 sizes from 1 to all features, in equal ratios.
+    method
+        ``"elbow"``: where the objective is farthest above the straight line between its ends, against the sparsity
+        itself, not its logarithm: the objective is close to concave in the sparsity, so that its excess has one top;
+        against the logarithm a curve that is still rising at the right end looks steepest there.
+        ``"cross-validation"``: the smallest sparsity within one standard error of the best at explaining rows left
+        out; the error is that of the difference to the best, fold by fold.
+        ``"stability"``: the largest sparsity whose features are found again in at least a share `stable` of random
+        halves of the rows, after taking off what chance would find.
+    folds, subsamples, stable
+        Number of folds, number of halves, and the share that counts as stable.
+    certify, target_gap
+        Also prove bounds for the path on all rows; see `path`.
+    rng
+        Seed of the splits and of all searches.
+    budget, listener
+        For each of the paths, as in `path`.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> choice = certpca.choose_sparsity(certpca.pitprops(), range(1, 14))
+    >>> choice.sparsity
+    6
+    """
+    if method not in LABELS:
+        msg = f"method must be one of {', '.join(LABELS)}, got {method!r}"
+        raise InvalidProblemError(msg)
+    if folds < 2 or subsamples < 2 or not 0 < stable <= 1:
+        msg = f"folds and subsamples must be at least 2 and stable in (0, 1], got {folds}, {subsamples} and {stable}"
+        raise InvalidProblemError(msg)
+    operator = as_operator(data, **options)
+    grid = _grid(operator.size) if sparsities is None else list(sparsities)
+    rows = None if method == "elbow" else _Rows(operator, method, folds if method == "cross-validation" else 2)
+
+    def fit(some: Operator) -> Path:
+        return path(some, grid, rng=rng, budget=budget, listener=listener)
+
+    whole = path(operator, grid, certify=certify, target_gap=target_gap, rng=rng, budget=budget, listener=listener)
+    if rows is None:
+        return _elbow(whole)
+    generator = np.random.default_rng(rng)
+    if method == "cross-validation":
+        return _cross_validation(whole, rows, fit, folds, generator)
+    return _stability(whole, rows, fit, subsamples, stable, generator)
+
+
+def _grid(size: int) -> list[int]:
+    return [int(sparsity) for sparsity in np.unique(np.geomspace(1, size, GRID).round())]
+
+
+class _Rows:
+    """The samples behind an operator, to be fitted and judged in parts."""
+
+    def __init__(self, operator: Operator, method: str, parts: int) -> None:
+        self._names = operator.names
+        self._source: Source = operator.source()
+        if self._source.kind != "data":
+            msg = (
+                f"{method} needs the rows of the data, but the {operator.description} has none; "
+                'give samples x features, or use method="elbow"'
+            )
+            raise InvalidProblemError(msg)
+        self.count = int(self._source.values.shape[0])
+        if self.count < 2 * parts:
+            msg = f"{method} needs at least two rows in each of {parts} parts, got {self.count} rows"
+            raise InvalidProblemError(msg)
+
+    def _take(self, chosen: Indices) -> Any:
+        values = self._source.values
+        if is_sparse(values):
+            return values[chosen]
+        xp = namespace(values)
+        return xp.take(values, xp.asarray(chosen), axis=0)
+
+    def operator(self, chosen: Indices) -> Operator:
+        """Stand for some of the rows, prepared as all of them are."""
+        source = self._source
+        return from_data(
+            self._take(chosen),
+            center=source.center,
+            scale=source.scale,
+            missing="mean" if source.fill_missing else "error",
+            names=self._names,
+        )
+
+    def explained(self, chosen: Indices, fitted: Operator, solutions: Iterable[Solution]) -> Vector:
+        """Return the share of some rows' variance that components explain, in the units of the rows they come from."""
+        part = self._take(chosen)
+        values = np.array(part.toarray() if is_sparse(part) else to_vector(part), dtype=np.float64)
+        centre, spread = fitted.standardisation()  # type: ignore[attr-defined]  # data operators have it
+        if self._source.fill_missing:
+            hole = np.isnan(values) if self._source.missing is None else values == self._source.missing
+            values = np.where(hole, centre, values)
+        values = (values - centre) / spread
+        total = float((values**2).sum())
+        scores = [values[:, solution.support] @ solution.loadings for solution in solutions]
+        return np.array([float(score @ score) for score in scores]) / (total or 1.0)
+
+
+def _elbow(whole: Path) -> Choice:
+    sparsities, objectives = whole.sparsities.astype(np.float64), whole.objectives
+    width, height = np.ptp(sparsities) or 1.0, np.ptp(objectives) or 1.0
+    scores = (objectives - objectives[0]) / height - (sparsities - sparsities[0]) / width
+    best = int(np.argmax(scores))
+    sparsity, share = int(whole.sparsities[best]), objectives[best] / (objectives[-1] or 1.0)
+    reason = (
+        f"{sparsity} features: the objective bends most there, at {share:.0%} of what "
+        f"{whole.sparsities[-1]} features capture"
+    )
+    if np.isfinite(whole.upper_bounds[best]):
+        reason += f", and is proved to be within {whole.gaps[best]:.2%} of the best choice of {sparsity}"
+    return Choice(sparsity, reason + ".", "elbow", whole, scores, np.zeros_like(scores))
+
+
+def _cross_validation(
+    whole: Path, rows: _Rows, fit: Callable[[Operator], Path], folds: int, rng: np.random.Generator
+) -> Choice:
+    explained = []
+    for left_out in np.array_split(rng.permutation(rows.count), folds):
+        fitted = rows.operator(np.setdiff1d(np.arange(rows.count), left_out))
+        explained.append(rows.explained(np.sort(left_out), fitted, fit(fitted).solutions))
+    table = np.array(explained)
+    scores = table.mean(axis=0)
+    best = int(np.argmax(scores))
+    # Folds differ more from each other than sparsities do: only differences within a fold tell sparsities apart.
+    errors = (table - table[:, [best]]).std(axis=0, ddof=1) / np.sqrt(folds)
+    chosen = int(np.argmax(scores + errors >= scores[best]))
+    sparsity = int(whole.sparsities[chosen])
+    reason = (
+        f"{sparsity} features: the fewest that explain rows left out ({scores[chosen]:.2%}) as well as "
+        f"{whole.sparsities[best]} do ({scores[best]:.2%}, the best), within one standard error over {folds} folds."
+    )
+    return Choice(sparsity, reason, "cross-validation", whole, scores, errors)
+
+
+def _stability(
+    whole: Path,
+    rows: _Rows,
+    fit: Callable[[Operator], Path],
+    subsamples: int,
+    stable: float,
+    rng: np.random.Generator,
+) -> Choice:
+    size = whole.solutions[0].size
+    frequencies = np.zeros((len(whole.solutions), size))
+    for _ in range(subsamples):
+        half = np.sort(rng.choice(rows.count, rows.count // 2, replace=False))
+        for frequency, solution in zip(frequencies, fit(rows.operator(half)).solutions, strict=True):
+            frequency[solution.support] += 1 / subsamples
+    found = [
+        float(frequency[solution.support].mean())
+        for frequency, solution in zip(frequencies, whole.solutions, strict=True)
+    ]
+    # All features are found again always: only what exceeds the share that random choices meet is stability.
+    chance = whole.sparsities / size
+    scores = np.where(chance < 1, (np.array(found) - chance) / np.where(chance < 1, 1 - chance, 1.0), 0.0)
+    enough = np.flatnonzero(scores >= stable)
+    chosen = int(enough[-1]) if enough.size else int(np.argmax(scores))
+    sparsity = int(whole.sparsities[chosen])
+    which = "the most of which" if enough.size else f"no sparsity reaches {stable:.0%}, and of these the most,"
+    reason = (
+        f"{sparsity} features: {which} {scores[chosen]:.0%} are found again in a random half of the rows, "
+        "beyond what chance would find."
+    )
+    return Choice(sparsity, reason, "stability", whole, scores, np.zeros_like(scores), frequencies)
+
+
+LABELS: dict[str, str] = {
+    "elbow": "height above the chord",
+    "cross-validation": "variance explained in rows left out",
+    "stability": "share of features found again, beyond chance",
+}

@@ -1,0 +1,368 @@
+"""The best component for every sparsity of a list, each found and proved with the help of its neighbours.
+
+The middle sparsity is searched as `auto` does. All others start from its image Ax and from a few shared starts,
+thresholded together in panels that hold every sparsity at once, since products with the data are what a search costs;
+after each round only the better half goes on. The best support of each sparsity is improved by swaps. Then supports
+travel: the images of all solutions are thresholded to the sizes of their neighbours, until that helps nobody.
+
+Two facts make the path monotone whatever was found: a support may be padded to a larger sparsity, and a bound for a
+larger sparsity holds for a smaller one.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Any, ClassVar, NamedTuple, Unpack
+
+import numpy as np
+
+from certpca.api import checked_sparsity, solve
+from certpca.arrays import Indices, Vector, to_vector, top_k
+from certpca.budget import Budget, Listener, Progress, Step
+from certpca.certificates.search import Goal, find_certificate
+from certpca.errors import InvalidProblemError
+from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
+from certpca.linalg.swaps import SwapSearch
+from certpca.operators import DataOptions, Operator, as_operator, on_host
+from certpca.relaxation.l0_dual import DualProblem
+from certpca.result import Candidate, Certificate, Solution, Status
+from certpca.solvers.auto import EVERY_COLUMN, PANEL, Auto
+
+BETTER = 1 + 1e-9  # ratio of objectives from which a support is worth taking over
+RACE = Auto(starts=48)  # the starts that all sparsities share
+FINALISTS = 1  # supports of each sparsity that are improved by swaps, on large problems
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Solutions by increasing sparsity.
+
+    Parameters
+    ----------
+    solutions
+        One for each sparsity, with its certificate where one was asked for. Objectives never fall along the path.
+    seconds
+        Time that all of them took together.
+    """
+
+    solutions: tuple[Solution, ...]
+    seconds: float = 0.0
+
+    @cached_property
+    def sparsities(self) -> Indices:
+        """The sparsities, increasing."""
+        return np.array([solution.sparsity for solution in self.solutions], dtype=np.intp)
+
+    @cached_property
+    def objectives(self) -> Vector:
+        """Variance captured at each sparsity."""
+        return np.array([solution.objective for solution in self.solutions])
+
+    @cached_property
+    def upper_bounds(self) -> Vector:
+        """What no component of each sparsity exceeds; infinite where nothing is proved.
+
+        The smallest bound of this and all larger sparsities, so it can be less than the `upper_bound` of the
+        solution, whose certificate is about its own sparsity alone.
+        """
+        own = np.array([solution.upper_bound for solution in self.solutions])
+        return np.asarray(np.minimum.accumulate(own[::-1])[::-1])
+
+    @cached_property
+    def gaps(self) -> Vector:
+        """Largest possible loss at each sparsity: 1 - objective / upper bound."""
+        bounds = np.where(self.upper_bounds > 0, self.upper_bounds, 1.0)
+        return np.where(self.upper_bounds > 0, np.maximum(0.0, 1.0 - self.objectives / bounds), 0.0)
+
+    @property
+    def nested(self) -> float:
+        """Share of steps at which every feature stays when the sparsity grows."""
+        steps = [self.leaving(j).size == 0 for j in range(1, len(self.solutions))]
+        return float(np.mean(steps)) if steps else 1.0
+
+    def entering(self, j: int) -> Indices:
+        """Return the features of solution `j` that the one before it does not have."""
+        return np.setdiff1d(self.solutions[j].support, self._before(j))
+
+    def leaving(self, j: int) -> Indices:
+        """Return the features that solution `j` does not have but the one before it has."""
+        return np.setdiff1d(self._before(j), self.solutions[j].support)
+
+    def _before(self, j: int) -> Indices:
+        first = range(len(self.solutions))[j] == 0
+        return np.empty(0, dtype=np.intp) if first else self.solutions[j - 1].support
+
+    def __str__(self) -> str:
+        """Lay the path out as a table."""
+        proved = bool(np.isfinite(self.upper_bounds).any())
+        lines = [f"{'sparsity':>9}{'objective':>14}{'explained':>11}{'in':>7}{'out':>7}" + proved * f"{'gap':>9}"]
+        for j, (solution, gap) in enumerate(zip(self.solutions, self.gaps, strict=True)):
+            lines.append(
+                f"{solution.sparsity:>9}{solution.objective:>14.6g}{solution.explained_variance_ratio:>11.2%}"
+                f"{self.entering(j).size:>7}{self.leaving(j).size:>7}" + proved * f"{gap:>9.2%}"
+            )
+        return "\n".join(lines)
+
+
+def path(
+    data: Any,
+    sparsities: Iterable[int],
+    *,
+    certify: bool = False,
+    target_gap: float = 0.01,
+    rng: int | np.random.Generator = 0,
+    budget: Budget | None = None,
+    listener: Listener | None = None,
+    **options: Unpack[DataOptions],
+) -> Path:
+    """Find the sparse components of several sparsities together, for less than the sum of their costs.
+
+    Parameters
+    ----------
+    data, options
+        As in `solve`.
+    sparsities
+        Whole numbers in any order; each is solved once.
+    certify, target_gap
+        Also prove how far from the optimum each can be, each proof starting from its neighbour's.
+    rng
+        Seed or generator. The same seed gives the same path.
+    budget
+        Seconds for all sparsities together; steps for each part of the work. The best path so far is returned when
+        they are reached, and after the first Ctrl-C.
+    listener
+        Called with a `Step` after each step, whatever sparsity it is about; returning False ends the run.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> found = certpca.path(certpca.pitprops(), [3, 5, 7])
+    >>> found.objectives.round(3).tolist()
+    [2.475, 3.406, 3.996]
+    >>> found.entering(1).tolist(), found.nested
+    ([6, 9], 1.0)
+    """
+    if not 0 <= target_gap < 1:
+        msg = f"target_gap must lie in [0, 1), got {target_gap}"
+        raise InvalidProblemError(msg)
+    operator = as_operator(data, **options)
+    wanted = sorted({checked_sparsity(sparsity, operator.size) for sparsity in sparsities})
+    if not wanted:
+        msg = "sparsities must name at least one sparsity, got none"
+        raise InvalidProblemError(msg)
+    clock = _Clock(budget, listener)
+    with clock.whole.until_interrupted():
+        search = _Search(operator, wanted, clock)
+        search.run(rng)
+        certificates = search.certificates(target_gap) if certify else [None] * len(wanted)
+        search.pad()
+    solutions: list[Solution] = []
+    for sparsity, support, certificate in zip(wanted, search.supports, certificates, strict=True):
+        found = _Found(support, clock.status, search.largest, certificate)
+        solution = solve(operator, sparsity, found)
+        if solutions and solution.objective < solutions[-1].objective:  # rounding, where padding gained nothing
+            solution = solve(operator, sparsity, replace(found, support=solutions[-1].support))
+        solutions.append(solution)
+    return Path(tuple(solutions), clock.whole.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Proposes what is known already, so that `solve` judges it like any other proposal."""
+
+    support: Indices
+    status: Status
+    largest_eigenvalue: float
+    certificate: Certificate | None
+    name: ClassVar[str] = "path"
+    paper_name: ClassVar[str] = ""
+    runs_on_device: ClassVar[bool] = True
+
+    def propose(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
+        """Return the support."""
+        del operator, sparsity, progress, rng
+        return Candidate(
+            self.support, self.status, largest_eigenvalue=self.largest_eigenvalue, certificate=self.certificate
+        )
+
+
+class _Clock:
+    """Deals out one budget to the parts of a path; what ends a part from outside ends them all."""
+
+    def __init__(self, budget: Budget | None, listener: Listener | None) -> None:
+        self._budget = budget or Budget()
+        self._listener = listener
+        self.whole = Progress(self._budget)
+
+    def hear(self, step: Step) -> bool:
+        """Pass a step on to the user and say whether the run goes on."""
+        if self._listener is not None and self._listener(step) is False:
+            self.whole.interrupted = True
+        return not self.whole.interrupted
+
+    def rest(self, parts: int = 1) -> Budget:
+        """Return what is left for the next part, where so many are to have the same time."""
+        return replace(self._budget, seconds=max((self._budget.seconds - self.whole.seconds) / parts, 1e-3))
+
+    def part(self, parts: int = 1) -> Progress:
+        """Return the progress of the next part: objectives of different sparsities share no history."""
+        return Progress(self.rest(parts), self.hear)
+
+    @property
+    def status(self) -> Status:
+        """How the run ended."""
+        if self.whole.interrupted:
+            return Status.INTERRUPTED
+        return Status.OUT_OF_BUDGET if self.whole.exhausted else Status.CONVERGED
+
+
+class _Runner(NamedTuple):
+    """Sparse unit loadings for the sparsity at position `owner`; `value` is what they captured a round ago."""
+
+    owner: int
+    support: Indices
+    loadings: Vector
+    value: float = 0.0
+
+
+class _Search:
+    """The best support known for each sparsity, and how supports and certificates travel between neighbours."""
+
+    def __init__(self, operator: Operator, sparsities: list[int], clock: _Clock) -> None:
+        self._operator, self._host = operator, on_host(operator)
+        self._sparsities = sparsities
+        self._clock = clock
+        self._diagonal = to_vector(operator.diagonal())
+        self._middle = (len(sparsities) - 1) // 2
+        self._objectives = np.full(len(sparsities), -np.inf)
+        self._loadings = [np.zeros(0)] * len(sparsities)
+        self._seen: list[set[int]] = [set() for _ in sparsities]
+        self._finalists = RACE.finalists if operator.size <= EVERY_COLUMN else FINALISTS
+        self.supports = [top_k(self._diagonal, sparsity) for sparsity in sparsities]
+        self.largest = 0.0
+
+    def run(self, rng: int | np.random.Generator) -> None:
+        """Search the middle thoroughly, race the others from shared starts, and let supports travel."""
+        clock, middle = self._clock, self._middle
+        first = solve(self._operator, self._sparsities[middle], rng=rng, budget=clock.rest(), listener=clock.hear)
+        clock.whole.interrupted |= first.status is Status.INTERRUPTED
+        self._keep(middle, first.support)
+        self.largest = first.objective / first.relative_objective if first.objective > 0 else 0.0
+        if len(self._sparsities) == 1:
+            return
+        for runner in self._race(self._starts(np.random.default_rng(rng))):
+            self._offer(runner.owner, runner.support, always=True)
+        for j, sparsity in enumerate(self._sparsities):
+            self._offer(j, top_k(self._diagonal, sparsity))  # the best answer there is for one feature
+        travelling = True
+        while travelling and not clock.whole.exhausted:
+            arrived = self._race(self._travellers())
+            better = [runner for runner in arrived if runner.value > self._objectives[runner.owner] * BETTER]
+            travelling = sum(self._offer(runner.owner, runner.support) for runner in better) > 0
+
+    def certificates(self, target_gap: float) -> list[Certificate | None]:
+        """Prove a bound for each sparsity, from the middle outwards; better components found on the way are kept."""
+        found: list[Certificate | None] = [None] * len(self._sparsities)
+        prepared = cache(lambda: DualProblem(self._operator, 1))
+        up = [(j, j + 1) for j in range(self._middle, len(self._sparsities) - 1)]
+        down = [(j, j - 1) for j in range(self._middle, 0, -1)]
+        for done, (source, target) in enumerate([(self._middle, self._middle), *up, *down]):
+            goal = Goal(target_gap, warm=found[source], prepared=prepared)
+            known = self.supports[target], self._loadings[target]
+            progress = self._clock.part(len(found) - done)
+            made = find_certificate(self._operator, self._sparsities[target], *known, goal, progress)
+            if made.objective > self._objectives[target] * BETTER:
+                self._keep(target, made.support)
+            found[target] = made
+        return found
+
+    def pad(self) -> None:
+        """Let a support that beats the one for a larger sparsity grow into it."""
+        for j in range(1, len(self._sparsities)):
+            if self._objectives[j] < self._objectives[j - 1]:
+                image = np.abs(self._images([self._runner(j - 1)])[:, 0])
+                image[self.supports[j - 1]] = np.inf
+                self._offer(j, top_k(image, self._sparsities[j]))
+
+    def _keep(self, j: int, support: Indices) -> None:
+        self.supports[j] = support
+        self._objectives[j], self._loadings[j] = leading_on_support(self._host, support)
+        self._seen[j].add(hash(support.tobytes()))
+
+    def _offer(self, j: int, support: Indices, *, always: bool = False) -> bool:
+        """Threshold from a support; swap features too, always or where that is already better than what is known."""
+        known = self._objectives[j]
+        if np.isfinite(known) and (self._clock.whole.exhausted or np.array_equal(support, self.supports[j])):
+            return False
+        progress = self._clock.part()
+        search = SwapSearch(self._host, support, self._diagonal)
+        while progress.tick(search.objective) and search.threshold():
+            pass
+        if always or not search.objective <= known * BETTER:
+            search = Auto._polish(search, progress)
+        if search.objective <= known * BETTER:
+            return False
+        self._keep(j, search.support)
+        return True
+
+    def _starts(self, rng: np.random.Generator) -> Iterator[_Runner]:
+        """Threshold the middle's image, eigenvectors, their mixtures and single columns to every other size."""
+        pairs = leading_eigenpairs(self._host, RACE.eigenvectors, accuracy=1e-4, rng=rng)
+        roots = np.sqrt(np.maximum(pairs.values, 0.0))
+        others = [j for j in range(len(self._sparsities)) if j != self._middle]
+        panels = RACE._starts(self._host, pairs.vectors, roots, self._diagonal, rng)
+        for images in [self._images([self._runner(self._middle)]), *panels]:
+            yield from (self._thresholded(image, j) for image in images.T for j in others)
+
+    def _travellers(self) -> Iterator[_Runner]:
+        """Threshold the image of every solution to the sizes of its neighbours."""
+        images = self._images([self._runner(j) for j in range(len(self._sparsities))])
+        for j in range(1, len(self._sparsities)):
+            yield self._thresholded(images[:, j - 1], j)
+            yield self._thresholded(images[:, j], j - 1)
+
+    def _race(self, runners: Iterable[_Runner]) -> list[_Runner]:
+        """Multiply and keep the largest entries, all sparsities in one panel; return the best few of each sparsity.
+
+        After a round the better half goes on. Runners on a support that was seen before stop.
+        """
+        progress, best = self._clock.part(), dict[int, list[_Runner]]()
+        for _ in range(RACE.rounds):
+            fresh = {}
+            for runner in runners:
+                key = hash(runner.support.tobytes())
+                if key not in self._seen[runner.owner]:
+                    self._seen[runner.owner].add(key)
+                    fresh[runner.owner, key] = runner
+            if not fresh or progress.exhausted:
+                break
+            moved, current = dict[int, list[_Runner]](), list(fresh.values())
+            for first in range(0, len(current), PANEL):
+                part = current[first : first + PANEL]
+                for runner, image in zip(part, self._images(part).T, strict=True):
+                    value = float(runner.loadings @ image[runner.support])
+                    best.setdefault(runner.owner, []).append(runner._replace(value=value))
+                    moved.setdefault(runner.owner, []).append(self._thresholded(image, runner.owner, value))
+            best = {owner: _largest(found, self._finalists) for owner, found in best.items()}
+            halves = [_largest(group, max(self._finalists, len(group) // 2)) for group in moved.values()]
+            runners = [runner for half in halves for runner in half]
+            progress.tick(max(runner.value for runner in runners))
+        return [runner for found in best.values() for runner in found]
+
+    def _runner(self, j: int) -> _Runner:
+        return _Runner(j, self.supports[j], self._loadings[j])
+
+    def _images(self, runners: list[_Runner]) -> Vector:
+        panel = np.zeros((self._host.size, len(runners)))
+        for column, runner in enumerate(runners):
+            panel[runner.support, column] = runner.loadings
+        return to_vector(self._host.matmat(self._host.adopt(panel)))
+
+    def _thresholded(self, image: Vector, owner: int, value: float = 0.0) -> _Runner:
+        support = top_k(np.abs(image), self._sparsities[owner])
+        part = image[support]
+        return _Runner(owner, support, part / max(float(np.linalg.norm(part)), np.finfo(float).tiny), value)
+
+
+def _largest(runners: list[_Runner], count: int) -> list[_Runner]:
+    return sorted(runners, key=lambda runner: -runner.value)[:count]

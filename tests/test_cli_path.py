@@ -1,0 +1,48 @@
+"""The command `certpca path`."""
+
+import json
+
+import numpy as np
+import pytest
+
+from certpca.cli import main
+
+
+@pytest.fixture
+def table(rng, tmp_path):
+    np.save(tmp_path / "data.npy", rng.standard_normal((30, 12)))
+    return str(tmp_path / "data.npy")
+
+
+def test_table_and_figure(table, tmp_path, capsys):
+    figure = tmp_path / "path.png"
+    assert main(["path", table, "--sparsities", "2,5,9", "--certify", "--plot", str(figure)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["sparsity", "objective", "explained", "in", "out", "gap"]
+    assert [int(line.split()[0]) for line in lines[1:]] == [2, 5, 9]
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_json_lists_the_solutions(table, capsys):
+    assert main(["path", table, "--sparsities", "4,2", "--json"]) == 0
+    solutions = json.loads(capsys.readouterr().out)["solutions"]
+    assert [solution["sparsity"] for solution in solutions] == [2, 4]
+    assert solutions[0]["objective"] <= solutions[1]["objective"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--sparsities", "2,40"], "sparsity must be a whole number in 1..12"),
+        (["--sparsities", "2", "--plot", "path.docx"], "path.docx"),
+    ],
+)
+def test_bad_input_is_one_line(table, capsys, flags, message):
+    assert main(["path", table, *flags]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_malformed_list_points_to_the_help(table, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["path", table, "--sparsities", "2;3"])
+    assert "--sparsities" in capsys.readouterr().err
