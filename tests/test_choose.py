@@ -5,11 +5,12 @@ import pytest
 import scipy.sparse as sp
 
 import certpca
+from certpca.choose import Method
 from certpca.errors import InvalidProblemError
 
 PLANTED = 10
 GRID = (2, 5, 8, 10, 12, 15, 20, 30)
-METHODS = ("elbow", "cross-validation", "stability")
+METHODS: tuple[Method, ...] = ("elbow", "cross-validation", "stability")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def choices(data):
 def test_planted_features_are_counted(choices, method):
     choice = choices[method]
     assert choice.sparsity in (8, PLANTED, 12)
-    assert choice.reason.startswith(f"{choice.sparsity} features: ")
+    assert choice.reason.startswith(f"{choice.sparsity} features")
     assert str(choice) == choice.reason
     assert choice.scores.shape == choice.errors.shape == (len(GRID),)
     assert choice.solution.sparsity == choice.sparsity

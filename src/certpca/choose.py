@@ -221,9 +221,12 @@ def _cross_validation(
     errors = (table - table[:, [best]]).std(axis=0, ddof=1) / np.sqrt(folds)
     chosen = int(np.argmax(scores + errors >= scores[best]))
     sparsity = int(whole.sparsities[chosen])
+    rivals = (
+        f"{whole.sparsities[best]} do best ({scores[best]:.2%}), and this is" if chosen != best else "this is best and"
+    )
     reason = (
-        f"{sparsity} features: the fewest that explain rows left out ({scores[chosen]:.2%}) as well as "
-        f"{whole.sparsities[best]} do ({scores[best]:.2%}, the best), within one standard error over {folds} folds."
+        f"{sparsity} features explain {scores[chosen]:.2%} of the variance of rows left out; {rivals} the fewest "
+        f"within one standard error of the best over {folds} folds."
     )
     return Choice(sparsity, reason, "cross-validation", whole, scores, errors)
 

@@ -248,7 +248,7 @@ class _Search:
         clock.whole.interrupted |= first.status is Status.INTERRUPTED
         self._keep(middle, first.support)
         self.largest = first.objective / first.relative_objective if first.objective > 0 else 0.0
-        if len(self._sparsities) == 1:
+        if len(self._sparsities) == 1 or self.largest == 0.0:
             return
         for runner in self._race(self._starts(np.random.default_rng(rng))):
             self._offer(runner.owner, runner.support, always=True)

@@ -41,10 +41,14 @@ class DenseDual:
     def dense(self, operator: Operator) -> Vector:
         """Return U in full, for problems small enough."""
         whole = operator.submatrix(np.arange(operator.size))
-        part = np.zeros((self.features.size, self.features.size))
-        part[np.tril_indices(self.features.size)] = self.packed
-        whole[np.ix_(self.features, self.features)] = part + np.tril(part, -1).T
+        whole[np.ix_(self.features, self.features)] = self.part()
         return whole
+
+    def part(self) -> Vector:
+        """Return U on its features, in the precision it is stored in."""
+        part = np.zeros((self.features.size, self.features.size), dtype=self.packed.dtype)
+        part[np.tril_indices(self.features.size)] = self.packed
+        return part + np.tril(part, -1).T
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +127,7 @@ def solve_relaxation(
     assert best is not None
     if needed > memory:
         return _rank_one(direction, best, sparsity, needed, Status.TOO_LARGE)
-    return _split(operator, direction, best, sparsity, progress, gap, judge, needed)
+    return _split(operator, direction, best, sparsity, progress, gap, judge, needed, warm)
 
 
 def _rank_one(direction: Direction, dual: ClippedDual, sparsity: int, needed: int, status: Status) -> Relaxation:
@@ -160,6 +164,7 @@ def _split(
     gap: float,
     judge: Judge | None,
     needed: int,
+    warm: Relaxation | None,
 ) -> Relaxation:
     """Run alternating directions on the features that the level does not exclude, then look at the others."""
     diagonal = to_vector(operator.diagonal())
@@ -168,7 +173,7 @@ def _split(
     while True:
         chosen = (reach > level) | (direction.vector != 0)
         features = np.flatnonzero(chosen)
-        run = _Run(operator, features, direction, clipped, sparsity)
+        run = _Run(operator, features, direction, clipped, sparsity, warm)
         status = run.until(progress, gap, judge, clipped.bound)
         found = run.result(status, needed)
         if not (reach[~chosen] > found.dual.level).any():
@@ -189,19 +194,39 @@ class _Run:
     """Alternating directions on some features."""
 
     def __init__(
-        self, operator: Operator, features: Indices, direction: Direction, clipped: ClippedDual, sparsity: int
+        self,
+        operator: Operator,
+        features: Indices,
+        direction: Direction,
+        clipped: ClippedDual,
+        sparsity: int,
+        warm: Relaxation | None,
     ) -> None:
         self.whole, self.features = operator.size, features
         part = operator if features.size == operator.size else operator.restrict(features)
         self.sparsity = min(sparsity, features.size)
         self.splitting = Splitting(part, self.sparsity, direction.scale)
         xp, scale = operator.xp, direction.scale
-        rows_of = clipped.restricted(features)
-        self.splitting.start(
-            direction.vector[features],
-            lambda rows: rows_of.block(xp, rows, self.splitting.dtype, operator.device) / scale,
-            clipped.level / scale,
-        )
+        dtype, device = self.splitting.dtype, operator.device
+        same = warm is not None and isinstance(warm.dual, DenseDual) and np.array_equal(warm.dual.features, features)
+        # Around a rank-one solution the clipped dual is the better start.
+        if warm is not None and same and warm.weights.size > 1:
+            assert isinstance(warm.dual, DenseDual)
+            dual = warm.dual.part()
+            self.splitting.start(
+                warm.vectors[features],
+                warm.weights,
+                lambda rows: xp.asarray(dual[rows] / scale, dtype=dtype, device=device),
+                warm.dual.level / scale,
+            )
+        else:
+            rows_of = clipped.restricted(features)
+            self.splitting.start(
+                direction.vector[features, None],
+                np.ones(1),
+                lambda rows: rows_of.block(xp, rows, dtype, device) / scale,
+                clipped.level / scale,
+            )
         self.count = 0
         self.last: Iterate | None = None
         self.best: Iterate | None = None

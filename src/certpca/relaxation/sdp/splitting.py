@@ -12,7 +12,7 @@ Chu, Peleato & Eckstein, Foundations and Trends in Machine Learning, 2011: over-
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,15 +69,16 @@ class Splitting:
         item = 8 if size <= DOUBLE else 4
         return size * size * (item * (2 if size <= FORMED else 1) + 16)
 
-    def start(self, vector: Vector, dual_rows: Any, level: float) -> None:
-        """Begin at Z = uuᵀ and a dual matrix with entries up to `level`, given by rows."""
+    def start(self, vectors: Vector, weights: Vector, dual_rows: Callable[[slice], Array], level: float) -> None:
+        """Begin at Z = V diag(z) Vᵀ and a dual matrix with entries up to `level`, given by rows."""
         xp = self.xp
-        there = xp.asarray(vector, dtype=self.dtype, device=self.operator.device)
+        there = xp.asarray(vectors, dtype=self.dtype, device=self.operator.device)
+        scaled = xp.asarray(vectors * weights, dtype=self.dtype, device=self.operator.device)
         for rows in self._rows():
             dual = dual_rows(rows) / self.penalty
-            self._state[rows, :] = there[rows, None] * there[None, :] + dual
+            self._state[rows, :] = scaled[rows, :] @ xp.matrix_transpose(there) + dual
         self.level = level / self.penalty
-        self._block = there[:, None]
+        self._block = there
 
     def steps(self) -> Iterator[Iterate]:
         """Iterate for ever."""
