@@ -12,8 +12,8 @@ from certpca.arrays import Vector
 from certpca.budget import Budget
 from certpca.components import decompose
 from certpca.errors import InvalidProblemError
-from certpca.operators import from_kernel
-from certpca.operators.kernel import KernelFunction, named_kernel
+from certpca.operators import Operator, from_kernel
+from certpca.operators.kernel import KernelFunction, KernelOperator, named_kernel
 from certpca.result import Status
 from certpca.solvers import Solver
 
@@ -138,7 +138,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.explained_variance_ = ((images / self._lengths) ** 2).sum(axis=0) / size
         total = operator.trace() / size
         self.explained_variance_ratio_ = self.explained_variance_ / total if total > 0 else 0 * self.explained_variance_
-        self._remember(data)
+        self._remember(data, operator)
         return self
 
     def transform(self, X: Any) -> Vector:  # noqa: N803
@@ -163,25 +163,16 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             scores[start : start + height] = (block - means - self._means + self._mean) @ weights
         return scores
 
-    def _remember(self, data: Any) -> None:
+    def _remember(self, data: Any, operator: Operator) -> None:
         """Keep what centring and products with new points need."""
         self._training = None if self.kernel == "precomputed" else data
         self._chosen = None if self.kernel == "precomputed" else data[self.support_]
-        self._means: Any = np.zeros(self.support_.size)
-        self._mean = 0.0
-        if not self.center:
-            return
-        if self.kernel == "precomputed":
-            whole = np.asarray(data, dtype=np.float64).mean(axis=0)
-        else:
-            size = int(data.shape[0])
-            height = max(1, BLOCK_BYTES // (8 * size))
-            parts = [
-                np.asarray(self._function()(data[start : start + height], data), dtype=np.float64).mean(axis=1)
-                for start in range(0, size, height)
-            ]
-            whole = np.concatenate(parts)
-        self._means, self._mean = whole[self.support_], float(whole.mean())
+        means = np.zeros(operator.size)
+        if isinstance(operator, KernelOperator):
+            means = operator.row_means
+        elif self.center:
+            means = np.asarray(data, dtype=np.float64).mean(axis=0)
+        self._means, self._mean = means[self.support_], float(means.mean())
 
     def _parameters(self) -> dict[str, float]:
         if self.kernel not in ("rbf", "polynomial"):

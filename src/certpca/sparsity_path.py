@@ -299,7 +299,7 @@ class _Search:
         while progress.tick(search.objective) and search.threshold():
             pass
         if always or not search.objective <= known * BETTER:
-            search = Auto._polish(search, progress)
+            search = Auto.polish(search, progress)
         if search.objective <= known * BETTER:
             return False
         self._keep(j, search.support)
@@ -310,7 +310,7 @@ class _Search:
         pairs = leading_eigenpairs(self._host, RACE.eigenvectors, accuracy=1e-4, rng=rng)
         roots = np.sqrt(np.maximum(pairs.values, 0.0))
         others = [j for j in range(len(self._sparsities)) if j != self._middle]
-        panels = RACE._starts(self._host, pairs.vectors, roots, self._diagonal, rng)
+        panels = RACE.starting_images(self._host, pairs.vectors, roots, self._diagonal, rng)
         for images in [self._images([self._runner(self._middle)]), *panels]:
             yield from (self._thresholded(image, j) for image in images.T for j in others)
 

@@ -79,10 +79,10 @@ def find_certificate(
     host = on_host(operator)
     objective = host.quadratic_form(support, loadings)
     incumbent = Incumbent(host, support, loadings, objective)
-    prover = Prover(operator, sparsity)
     known = goal.known
     if known is not None and goal.reached(objective, known.upper_bound):
         return known
+    prover = Prover(operator, sparsity)
     certificate = _search(operator, sparsity, incumbent, goal, progress, prover)
     if known is None or known.upper_bound >= certificate.upper_bound:
         return certificate

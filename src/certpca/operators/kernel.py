@@ -65,14 +65,14 @@ class KernelOperator(Operator):
         self.xp, self.dtype, self.device = namespace(np.empty(0)), np.dtype(np.float64), "cpu"
         self.names = names
         self.description = description
-        self._row_means = np.zeros(self.size)
+        self.row_means = np.zeros(self.size)
         raw_diagonal = np.empty(self.size)
         for rows, block in self._row_blocks():
             raw_diagonal[rows] = block[np.arange(block.shape[0]), np.arange(rows.start, rows.stop)]
             if centred:
-                self._row_means[rows] = block.mean(axis=1)
-        self._mean = float(self._row_means.mean())
-        self._diagonal = raw_diagonal - 2 * self._row_means + self._mean
+                self.row_means[rows] = block.mean(axis=1)
+        self.mean = float(self.row_means.mean())
+        self._diagonal = raw_diagonal - 2 * self.row_means + self.mean
 
     def _evaluate(self, rows: Any, columns: Any) -> Vector:
         left, right = self._samples[rows], self._samples[columns]
@@ -101,13 +101,13 @@ class KernelOperator(Operator):
             product[rows] = block @ panel
         # H K H p = K p − r (1ᵀp) − 1 (rᵀp) + mean 1 (1ᵀp), with r the row means.
         total = panel.sum(axis=0)
-        shift = self._mean * total - self._row_means @ panel
-        return product - np.outer(self._row_means, total).astype(panel.dtype) + shift.astype(panel.dtype)
+        shift = self.mean * total - self.row_means @ panel
+        return product - np.outer(self.row_means, total).astype(panel.dtype) + shift.astype(panel.dtype)
 
     def columns(self, indices: Indices) -> Array:
         """Evaluate the kernel against a few samples."""
         block = self._evaluate(slice(None), indices)
-        return block - self._row_means[:, None] - self._row_means[indices] + self._mean
+        return block - self.row_means[:, None] - self.row_means[indices] + self.mean
 
     def diagonal(self) -> Array:
         """Return the diagonal found at the start."""
@@ -116,8 +116,8 @@ class KernelOperator(Operator):
     def submatrix(self, indices: Indices) -> Vector:
         """Evaluate the kernel among a few samples only."""
         block = self._evaluate(indices, indices)
-        means = self._row_means[indices]
-        return (block + block.T) / 2 - means[:, None] - means + self._mean
+        means = self.row_means[indices]
+        return (block + block.T) / 2 - means[:, None] - means + self.mean
 
     def factor(self) -> Factor:
         """Form the kernel matrix and factor it by an eigendecomposition."""

@@ -1,5 +1,6 @@
 """Operators that change how another operator is seen, without touching its data."""
 
+from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
@@ -140,38 +141,41 @@ class Precise(Operator):
 
 
 @final
-class Deflated(Operator):
-    """An operator from which WWᵀ is subtracted: symmetric, but no longer positive semidefinite."""
+class Products(Operator):
+    """A symmetric matrix of which only products are known, living where an operator does; it may be indefinite."""
 
-    def __init__(self, operator: Operator, panel: Vector) -> None:
-        self._operator = operator
-        self._panel = panel
-        self._adopted: dict[Any, Array] = {}
+    def __init__(self, operator: Operator, multiply: Callable[[Array], Array], dtype: Any = None) -> None:
+        self._multiply = multiply
         self.size = operator.size
-        self.xp, self.dtype, self.device = operator.xp, operator.dtype, operator.device
-        self.names = operator.names
-        self.description = f"deflated {operator.description}"
+        self.xp, self.device = operator.xp, operator.device
+        self.dtype = operator.dtype if dtype is None else dtype
+        self.description = "matrix known by its products"
 
     def matmat(self, panel: Array) -> Array:
-        """Subtract the deflated part from the product."""
-        if panel.dtype not in self._adopted:
-            self._adopted[panel.dtype] = self.xp.asarray(self._panel, dtype=panel.dtype, device=self.device)
-        part = self._adopted[panel.dtype]
-        return self._operator.matmat(panel) - part @ (self.xp.matrix_transpose(part) @ panel)
+        """Multiply."""
+        return self._multiply(panel)
 
     def columns(self, indices: Indices) -> Array:
-        """Subtract from the columns."""
-        part = self.adopt(self._panel @ self._panel[indices].T)
-        return self._operator.columns(indices) - part
+        """Multiply unit vectors."""
+        unit = np.zeros((self.size, indices.size))
+        unit[indices, np.arange(indices.size)] = 1.0
+        return self.matmat(self.adopt(unit))
 
     def diagonal(self) -> Array:
-        """Subtract from the diagonal."""
-        return self._operator.diagonal() - self.adopt((self._panel**2).sum(axis=1))
+        """Take it from the columns."""
+        return self.xp.linalg.diagonal(self.columns(np.arange(self.size)))
 
     def factor(self) -> Factor:
-        """Refuse: the matrix has negative eigenvalues."""
-        msg = f"the {self.description} is not positive semidefinite, so it has no factor"
+        """Refuse: the matrix may have negative eigenvalues."""
+        msg = f"the {self.description} may not be positive semidefinite, so it has no factor"
         raise InvalidProblemError(msg)
+
+
+def deflated(operator: Operator, panel: Vector) -> Products:
+    """Subtract WWᵀ from an operator."""
+    there = operator.adopt(panel)
+    turned = operator.xp.matrix_transpose(there)
+    return Products(operator, lambda block: operator.matmat(block) - there @ (turned @ block))
 
 
 def on_host(operator: Operator) -> Operator:

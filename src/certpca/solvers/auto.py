@@ -71,7 +71,7 @@ class Auto:
         if value <= 0.0:
             return Candidate(np.arange(sparsity), Status.CONVERGED, largest_eigenvalue=0.0)
         best: dict[bytes, tuple[float, Indices]] = {}
-        starts = self._starts(operator, pairs.vectors, np.sqrt(np.maximum(pairs.values, 0.0)), diagonal, rng)
+        starts = self.starting_images(operator, pairs.vectors, np.sqrt(np.maximum(pairs.values, 0.0)), diagonal, rng)
         status = Status.CONVERGED
         for panel in starts:
             self._threshold_together(operator, panel, sparsity, best, progress)
@@ -85,13 +85,13 @@ class Auto:
             if progress.exhausted:
                 status = Status.OUT_OF_BUDGET
                 break
-            search = self._polish(SwapSearch(operator, support, diagonal), progress)
+            search = self.polish(SwapSearch(operator, support, diagonal), progress)
             if search.objective > winning * (1 + 1e-12):
                 winning, winner = search.objective, search.support
         accurate = value if pairs.residual <= 1e-8 else None
         return Candidate(winner, status, largest_eigenvalue=accurate)
 
-    def _starts(
+    def starting_images(
         self, operator: Operator, vectors: Vector, weights: Vector, diagonal: Vector, rng: np.random.Generator
     ) -> list[Vector]:
         """Lay out panels of starting images; the largest entries of each choose a support."""
@@ -153,7 +153,7 @@ class Auto:
             previous = keys
 
     @staticmethod
-    def _polish(search: SwapSearch, progress: Progress) -> SwapSearch:
+    def polish(search: SwapSearch, progress: Progress) -> SwapSearch:
         """Threshold while that helps, then swap; several swaps at a time while that works."""
         together = max(1, search.width // 8)
         while True:

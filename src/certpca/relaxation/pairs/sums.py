@@ -22,6 +22,17 @@ def top_sum(values: Vector, count: int) -> float:
 
 
 @njit(cache=True, nogil=True)
+def _free_entries(shares: Vector, row: int, fixed: int, entries: Vector) -> int:
+    """Copy the free entries of a row but its own, and return their number."""
+    count = 0
+    for column in range(fixed, shares.shape[0]):
+        if column != row:
+            entries[count] = shares[row, column]
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
 def _row_sums(shares: Vector, fixed: int, budget: int) -> tuple[Vector, Vector, Vector]:
     """Return β, the smallest chosen free entry of each row, and the largest one that is not chosen."""
     size = shares.shape[0]
@@ -31,11 +42,7 @@ def _row_sums(shares: Vector, fixed: int, budget: int) -> tuple[Vector, Vector, 
         total = 0.0
         for column in range(fixed):
             total += shares[row, column]
-        count = 0
-        for column in range(fixed, size):
-            if column != row:
-                entries[count] = shares[row, column]
-                count += 1
+        count = _free_entries(shares, row, fixed, entries)
         if row >= fixed:
             total += shares[row, row]
         chosen = budget if row < fixed else budget - 1
@@ -159,11 +166,7 @@ def smooth_row_sums(
         for column in range(fixed):
             total += shares[row, column]
             weights[row, column] = 1.0
-        count = 0
-        for column in range(fixed, size):
-            if column != row:
-                entries[count] = shares[row, column]
-                count += 1
+        count = _free_entries(shares, row, fixed, entries)
         if row >= fixed:
             total += shares[row, row]
             weights[row, row] = 1.0

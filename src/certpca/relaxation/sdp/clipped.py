@@ -29,7 +29,7 @@ from certpca.arrays import Array, Indices, Vector, to_vector
 from certpca.linalg.eigen import leading_eigenpairs
 from certpca.linalg.kernels import row_chunks
 from certpca.operators.base import Operator
-from certpca.operators.views import Deflated, Precise
+from certpca.operators.views import Precise, deflated
 from certpca.relaxation.sdp.rank_one import Direction
 
 DIRECTIONS = 24  # columns of R at most
@@ -106,7 +106,7 @@ def clipped_duals(operator: Operator, direction: Direction, sparsity: int) -> It
     root, total = math.sqrt(level), float(np.abs(vector).sum())
     w = np.clip(direction.image / (total * root), -root, root)
     w[active] = root * np.sign(vector)
-    left = Deflated(operator, math.sqrt(scale) * w[:, None])
+    left = deflated(operator, math.sqrt(scale) * w[:, None])
     pairs = leading_eigenpairs(left, min(DIRECTIONS, operator.size), accuracy=1e-4)
     values = pairs.values / scale
     turned = pairs.vectors - direction.vector[:, None] * (direction.vector @ pairs.vectors)[None, :]
@@ -132,9 +132,9 @@ def clipped_duals(operator: Operator, direction: Direction, sparsity: int) -> It
 def _largest_eigenvalue(operator: Operator, deflation: Vector) -> float:
     """Estimate λ_max(A − VVᵀ); the last digits come from one product in double precision."""
     # Not started at u: it is an eigenvector, and the search would end there at once.
-    vectors = leading_eigenpairs(Deflated(operator, deflation), min(4, operator.size), accuracy=1e-6).vectors
+    vectors = leading_eigenpairs(deflated(operator, deflation), min(4, operator.size), accuracy=1e-6).vectors
     vectors, _ = np.linalg.qr(vectors)
-    precise = Deflated(Precise(operator), deflation)
+    precise = deflated(Precise(operator), deflation)
     small = vectors.T @ to_vector(precise.matmat(precise.adopt(vectors)))
     return float(np.linalg.eigvalsh((small + small.T) / 2)[-1])
 

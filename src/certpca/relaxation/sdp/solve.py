@@ -115,7 +115,6 @@ def solve_relaxation(
     start = None if warm is None or warm.vectors.shape[0] != operator.size else warm.vectors[:, 0]
     direction = sparse_direction(operator, sparsity, pairs, progress, start)
     best: ClippedDual | None = None
-    found = None
     for dual in clipped_duals(operator, direction, sparsity):
         best = dual if best is None or dual.bound < best.bound else best
         found = _rank_one(direction, best, sparsity, needed, Status.CONVERGED)
@@ -123,7 +122,7 @@ def solve_relaxation(
         if found.gap <= gap or (judge is not None and judge(found.vectors, found.weights, best.bound)):
             return found
         if not going:
-            return _rank_one(direction, best, sparsity, needed, Status.OUT_OF_BUDGET)
+            return replace(found, status=Status.OUT_OF_BUDGET)
     assert best is not None
     if needed > memory:
         return _rank_one(direction, best, sparsity, needed, Status.TOO_LARGE)

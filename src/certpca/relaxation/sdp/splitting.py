@@ -14,14 +14,14 @@ Chu, Peleato & Eckstein, Foundations and Trends in Machine Learning, 2011: over-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from certpca.arrays import Array, Vector, to_numpy, to_vector
 from certpca.linalg.eigen import leading_eigenpairs
 from certpca.linalg.kernels import row_chunks
-from certpca.operators.base import Factor, Operator
+from certpca.operators.base import Operator
+from certpca.operators.views import Products
 
 FULL_SPECTRUM = 48  # up to this size all eigenvectors are computed
 FORMED = 4096  # up to this size A itself is stored too
@@ -96,10 +96,11 @@ class Splitting:
 
     def dual_top(self, accuracy: float) -> float:
         """Estimate λ_max(A − U)."""
-        pairs = leading_eigenpairs(
-            _Rest(self), min(2, self.size), accuracy=accuracy, start=to_vector(self._block[:, 0])
+        rest = Products(
+            self.operator, lambda panel: self._product_with_matrix(panel) - self.times_dual(panel), self.dtype
         )
-        return float(pairs.values[0])
+        start = to_vector(self._block[:, 0])
+        return float(leading_eigenpairs(rest, min(2, self.size), accuracy=accuracy, start=start).values[0])
 
     def dual_level(self) -> float:
         """Return max|U_ij|."""
@@ -228,27 +229,6 @@ class Splitting:
             self._state[rows, :] = self._state[rows, :] - multiplier + multiplier / factor
         self.penalty *= factor
         self.level /= factor
-
-
-class _Rest(Operator):
-    """A − U, for its largest eigenvalue."""
-
-    def __init__(self, splitting: Splitting) -> None:
-        self._splitting = splitting
-        self.size, self.xp, self.dtype = splitting.size, splitting.xp, splitting.dtype
-        self.device = splitting.operator.device
-
-    def matmat(self, panel: Array) -> Array:
-        return self._splitting._product_with_matrix(panel) - self._splitting.times_dual(panel)
-
-    def columns(self, indices: Any) -> Array:
-        raise NotImplementedError
-
-    def diagonal(self) -> Array:
-        raise NotImplementedError
-
-    def factor(self) -> Factor:
-        raise NotImplementedError
 
 
 def _onto_simplex(values: Vector) -> Vector:
