@@ -11,7 +11,7 @@ larger sparsity holds for a smaller one.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
@@ -19,12 +19,11 @@ import numpy as np
 from certpca.api import checked_sparsity, solve
 from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Budget, Listener, Progress, Step
-from certpca.certificates.search import Goal, find_certificate
+from certpca.certificates.search import Goal, Shared, find_certificate
 from certpca.errors import InvalidProblemError
 from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
 from certpca.linalg.swaps import SwapSearch
 from certpca.operators import DataOptions, Operator, as_operator, on_host
-from certpca.relaxation.l0_dual import DualProblem
 from certpca.result import Candidate, Certificate, Solution, Status
 from certpca.solvers.auto import EVERY_COLUMN, PANEL, Auto
 
@@ -261,19 +260,20 @@ class _Search:
             travelling = sum(self._offer(runner.owner, runner.support) for runner in better) > 0
 
     def certificates(self, target_gap: float) -> list[Certificate | None]:
-        """Prove a bound for each sparsity, from the middle outwards; better components found on the way are kept."""
-        found: list[Certificate | None] = [None] * len(self._sparsities)
-        prepared = cache(lambda: DualProblem(self._operator, 1))
-        up = [(j, j + 1) for j in range(self._middle, len(self._sparsities) - 1)]
-        down = [(j, j - 1) for j in range(self._middle, 0, -1)]
-        for done, (source, target) in enumerate([(self._middle, self._middle), *up, *down]):
-            goal = Goal(target_gap, warm=found[source], prepared=prepared)
-            known = self.supports[target], self._loadings[target]
-            progress = self._clock.part(len(found) - done)
-            made = find_certificate(self._operator, self._sparsities[target], *known, goal, progress)
-            if made.objective > self._objectives[target] * BETTER:
-                self._keep(target, made.support)
-            found[target] = made
+        """Prove a bound for each sparsity, upwards; better components found on the way are kept.
+
+        The dual point of a sparsity is nearly right for a slightly larger one, and far from it for a smaller one.
+        """
+        found: list[Certificate | None] = []
+        shared = Shared(self._operator)
+        for j, sparsity in enumerate(self._sparsities):
+            goal = Goal(target_gap, warm=found[-1] if found else None, shared=shared)
+            known = self.supports[j], self._loadings[j]
+            progress = self._clock.part(len(self._sparsities) - j)
+            made = find_certificate(self._operator, sparsity, *known, goal, progress)
+            if made.objective > self._objectives[j] * BETTER:
+                self._keep(j, made.support)
+            found.append(made)
         return found
 
     def pad(self) -> None:

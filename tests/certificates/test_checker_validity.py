@@ -115,9 +115,16 @@ def in_units(evidence: dict[str, Any], unit: float) -> dict[str, Any]:
         }
 
 
-def evidence_for(rng: np.random.Generator, kind: str, depth: int, scale: float) -> tuple[dict[str, Any], Any]:
+def evidence_for(
+    rng: np.random.Generator, kind: str, shape: tuple[int, int], scale: float
+) -> tuple[dict[str, Any], Any]:
+    depth, size = shape
+
     def point(prefix: str) -> dict[str, Any]:
-        return {f"{prefix}density": densities(rng, depth), f"{prefix}level": levels(rng, scale)}
+        found = {f"{prefix}density": densities(rng, depth), f"{prefix}level": levels(rng, scale)}
+        if "screen_level" not in evidence and rng.random() < 0.5:  # roots may be absurd: they only suggest
+            found[f"{prefix}theta"] = np.clip(absurd(rng, (size,), scale), -1e300, 1e300)
+        return found
 
     evidence: dict[str, Any] = {}
     tree = None
@@ -164,7 +171,7 @@ def test_no_evidence_proves_too_much(rule: str, seed: int, kind: str, form: str)
         return
     depth = size if source.kind == "matrix" else min(rows, size)
     scale = max(float(min(judge.unit, Fraction(10) ** 300)) * abs(judge.optimum) / sparsity, 0.0)
-    evidence, tree = evidence_for(rng, rule, depth, scale)
+    evidence, tree = evidence_for(rng, rule, (depth, size), scale)
     if rule == "sdp-dual":
         evidence = in_units(dual_matrices(rng, judge.floats()), float(min(judge.unit, Fraction(10) ** 300)))
     with np.errstate(all="ignore"):

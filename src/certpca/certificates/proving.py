@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from certpca.arrays import Indices, Vector
-from certpca.certificates.checker import examine, fingerprint
+from certpca.certificates.checker import Examiner
 from certpca.certificates.checker.check import Proof
 from certpca.operators.base import Operator
 from certpca.result import Certificate
@@ -17,19 +17,24 @@ ROUNDED_UP = 1e-8  # relative; what another machine's roundings may add to the c
 class Prover:
     """Makes certificates for one operator and one sparsity."""
 
-    def __init__(self, operator: Operator, sparsity: int) -> None:
-        self.source = operator.source()
+    def __init__(self, operator: Operator, sparsity: int, examiner: Examiner | None = None) -> None:
+        self._examiner = Examiner(operator.source()) if examiner is None else examiner
         self._blank = Certificate(
             kind="",
             size=operator.size,
             sparsity=sparsity,
             upper_bound=np.inf,
             matrix=operator.description,
-            normalisation=self.source.normalisation(),
-            fingerprint=fingerprint(self.source),
+            normalisation=operator.source().normalisation(),
+            fingerprint=self._examiner.fingerprint,
             support=np.zeros(0, dtype=np.intp),
             loadings=np.zeros(0),
         )
+
+    @property
+    def fingerprint(self) -> str:
+        """The hash of the data."""
+        return self._examiner.fingerprint
 
     def prove(
         self,
@@ -55,4 +60,4 @@ class Prover:
 
     def examine(self, certificate: Certificate) -> Proof:
         """Return what the evidence proves about the operator's data."""
-        return examine(certificate, self.source)
+        return self._examiner.examine(certificate)

@@ -4,8 +4,10 @@ What is found is only a suggestion. The bound that a certificate claims is the o
 derives from its evidence, rounded up.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy as np
 from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Progress
 from certpca.certificates.branching import TreeSearch
+from certpca.certificates.checker import Examiner
 from certpca.certificates.proving import ROUNDED_UP, Prover
 from certpca.linalg.eigen import leading_on_support
 from certpca.linalg.swaps import SwapSearch
@@ -29,6 +32,8 @@ TREE_UP_TO = 512  # features left over by screening up to which supports are sea
 TREE_NODES = 1000
 NODES_BEYOND_TARGET = 50
 ROOT_STEPS = 80
+NEAR = (0.7, 2.0)  # ratios of sparsities at which a density is worth going on from; upwards it is nearly right
+WARM_STEPS = 4
 CHEAP_DEPTH = 300  # up to here a step costs so little that the relaxation is solved to its end
 SHRINK_FROM = 0.1  # share of features that must be excluded before the dual is solved again without them
 
@@ -55,16 +60,33 @@ class Incumbent:
         return self.objective
 
 
+class Shared:
+    """What proofs for several sparsities of one operator have in common, made when it is first needed."""
+
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+
+    @cached_property
+    def dual(self) -> DualProblem:
+        """The dual problem; `at` gives that of a sparsity."""
+        return DualProblem(self._operator, 1)
+
+    @cached_property
+    def examiner(self) -> Examiner:
+        """The checker, with the data prepared."""
+        return Examiner(self._operator.source())
+
+
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """When to stop, and with what to begin; `prepared` gives a problem that several sparsities share."""
+    """When to stop, and with what to begin."""
 
     target_gap: float
     branching: bool = True
     warm: Certificate | None = None
     semidefinite: bool = False
     known: Certificate | None = None
-    prepared: Callable[[], DualProblem] | None = None
+    shared: Shared | None = None
 
     def reached(self, objective: float, bound: float) -> bool:
         """Whether the gap is as small as asked for."""
@@ -82,8 +104,9 @@ def find_certificate(
     known = goal.known
     if known is not None and goal.reached(objective, known.upper_bound):
         return known
-    prover = Prover(operator, sparsity)
-    certificate = _search(operator, sparsity, incumbent, goal, progress, prover)
+    shared = Shared(operator) if goal.shared is None else goal.shared
+    prover = Prover(operator, sparsity, shared.examiner)
+    certificate = _search(operator, sparsity, incumbent, replace(goal, shared=shared), progress, prover)
     if known is None or known.upper_bound >= certificate.upper_bound:
         return certificate
     if not incumbent.objective > objective:
@@ -110,8 +133,15 @@ def _search(
 
     if near_enough(cheap) or progress.exhausted or dual_depth(operator) > LARGEST_FORMED_SIZE:
         return proved(kind, {})
-    problem = DualProblem(operator, sparsity) if goal.prepared is None else goal.prepared().at(sparsity)
-    point = _root(problem, incumbent, goal, cheap, progress)
+    warm = _usable(goal.warm, prover.fingerprint)
+    # The bound kρ + λ_max(Σ Y_i) of a dual point holds for every k.
+    if warm is not None and near_enough(warm.upper_bound + (sparsity - warm.sparsity) * _level(warm)):
+        certificate = proved("l0-dual", dict(warm.evidence))
+        if near_enough(certificate.upper_bound):
+            return certificate
+    assert goal.shared is not None
+    problem = goal.shared.dual.at(sparsity)
+    point = _root(problem, incumbent, goal, warm, cheap, progress)
     certificate = proved("l0-dual", point_evidence(point))
     if problem.scale < cheap:
         kind, cheap = "largest-eigenvalue", problem.scale
@@ -126,7 +156,8 @@ def _search(
         screening = {f"screen_{name}": value for name, value in certificate.evidence.items()}
         features = np.setdiff1d(features, prover.examine(certificate).outside)
         point = _without_the_rest(problem, point, features, incumbent, goal, progress)
-        tighter = proved("l0-dual", {**screening, **point_evidence(point)})
+        # Without roots: a better component may yet leave the checker with fewer features than there are here.
+        tighter = proved("l0-dual", {**screening, **point_evidence(point, roots=False)})
         certificate = min(certificate, tighter, key=lambda made: made.upper_bound)
     searchable = goal.branching and features.size <= TREE_UP_TO and not progress.exhausted
     if searchable and not near_enough(certificate.upper_bound):
@@ -183,12 +214,19 @@ def _cheap_bounds(operator: Operator, sparsity: int) -> list[tuple[str, float]]:
     return bounds
 
 
-def _root(problem: DualProblem, incumbent: Incumbent, goal: Goal, cheap: float, progress: Progress) -> DualPoint:
+def _root(
+    problem: DualProblem,
+    incumbent: Incumbent,
+    goal: Goal,
+    warm: Certificate | None,
+    cheap: float,
+    progress: Progress,
+) -> DualPoint:
     """Improve the dual point for all directions until the relaxation itself is what is left of the gap."""
     best: DualPoint | None = None
     value, stalled = -np.inf, 0
     enough = 1e-3 if problem.depth <= CHEAP_DEPTH else 0.02
-    for step, point in enumerate(improve(problem, _start(problem, incumbent, goal))):
+    for step, point in enumerate(_steps(problem, incumbent, warm)):
         value = max(value, point.value)
         if best is None or point.bound < best.bound:
             stalled = 0 if best is None or best.bound - point.bound > 0.01 * (best.bound - value) else stalled + 1
@@ -207,16 +245,30 @@ def _root(problem: DualProblem, incumbent: Incumbent, goal: Goal, cheap: float, 
     raise AssertionError
 
 
-def _start(problem: DualProblem, incumbent: Incumbent, goal: Goal) -> Any:
-    """Begin at the density of an earlier certificate of the same data, or at the incumbent's direction."""
-    warm = goal.warm
-    length = problem.depth * (problem.depth + 1) // 2
-    if warm is not None and warm.kind == "l0-dual" and np.size(warm.evidence.get("density", 0.0)) == length:
+def _steps(problem: DualProblem, incumbent: Incumbent, warm: Certificate | None) -> Iterator[DualPoint]:
+    """Go on from the density of an earlier certificate; if a few steps do not do, begin at the incumbent's direction.
+
+    The central path is hard to find again from a point close to its end for another sparsity: if that point is not good
+    at once, it will not be soon.
+    """
+    begin = problem.start(problem.directions(incumbent.support, incumbent.loadings))
+    if warm is not None and NEAR[0] * warm.sparsity <= problem.sparsity <= NEAR[1] * warm.sparsity:
         density = unpacked(np.asarray(warm.evidence["density"], dtype=np.float64), problem.depth)
-        problem.warm_start(float(warm.evidence["level"]), None)
         there = problem.xp.asarray(density, dtype=problem.xp.float64, device=problem.device)
-        return 0.95 * there + 0.05 * problem.start(problem.directions(incumbent.support, incumbent.loadings))
-    return problem.start(problem.directions(incumbent.support, incumbent.loadings))
+        again = problem.at(problem.sparsity)
+        again.warm_start(_level(warm), None)
+        yield from islice(improve(again, 0.95 * there + 0.05 * begin), WARM_STEPS)
+    yield from improve(problem, begin)
+
+
+def _usable(warm: Certificate | None, fingerprint: str) -> Certificate | None:
+    """Return an earlier certificate if it holds one dual point for all features of the same data."""
+    same = warm is not None and warm.kind == "l0-dual" and warm.fingerprint == fingerprint
+    return warm if same and warm is not None and "screen_level" not in warm.evidence else None
+
+
+def _level(certificate: Certificate) -> float:
+    return float(certificate.evidence["level"])
 
 
 def _image(problem: DualProblem, direction: Vector) -> Vector:
@@ -275,10 +327,11 @@ def _branch(
 # --- evidence -------------------------------------------------------------------------------------------------------
 
 
-def point_evidence(point: DualPoint) -> dict[str, Any]:
-    """Pack P (lower triangle, single precision) and ρ."""
+def point_evidence(point: DualPoint, *, roots: bool = True) -> dict[str, Any]:
+    """Pack P (lower triangle, single precision), ρ and θ, which only saves the checker time."""
     density = point.density()
-    return {"density": density[np.tril_indices(density.shape[0])].astype(np.float32), "level": np.float64(point.level)}
+    triangle = density[np.tril_indices(density.shape[0])].astype(np.float32)
+    return {"density": triangle, "level": np.float64(point.level), **({"theta": point.theta} if roots else {})}
 
 
 def unpacked(packed: Vector, depth: int) -> Vector:
@@ -292,7 +345,7 @@ def cover_evidence(found: Cover) -> dict[str, Any]:
     """Pack the rays and the dual point of every leaf."""
     evidence: dict[str, Any] = {"rays": np.array(found.rays)}
     for number, leaf in enumerate(found.leaves()):
-        for name, value in point_evidence(leaf.point).items():
+        for name, value in point_evidence(leaf.point, roots=False).items():  # roots of all leaves would be many
             evidence[f"leaf{number}_{name}"] = value
         evidence[f"leaf{number}_weights"] = np.asarray(leaf.weights, dtype=np.float64)
     return evidence

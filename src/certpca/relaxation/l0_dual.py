@@ -53,7 +53,7 @@ class DualPoint:
     region_weights: Vector
     bound: float
     value: float
-    theta: Array
+    theta: Vector
 
     def density(self) -> Vector:
         """Return P on the host."""
@@ -103,11 +103,11 @@ class DualProblem:
         there = self.xp.asarray(weights, dtype=self.xp.float64, device=self.device)
         return (self._axes * there[None, :]) @ self.xp.matrix_transpose(self._axes)
 
-    def warm_start(self, level: float | None, theta: Array | None) -> None:
-        """Begin the next search for ρ and θ where another ended (level in the matrix's own units)."""
+    def warm_start(self, level: float | None, theta: Vector | None) -> None:
+        """Begin the next search for ρ and θ where another ended (both in the matrix's own units)."""
         self._level = None if level is None else level / self.scale
         if theta is not None:
-            self._theta = theta
+            self._theta = self.xp.asarray(theta / self.scale, dtype=self.xp.float64, device=self.device)
 
     def keep(self, features: Indices) -> None:
         """Go on with fewer features."""
@@ -212,9 +212,8 @@ def improve(  # noqa: PLR0915
         top = _largest_eigenvalue(xp, total)
         bound, value = k * found.level + top, found.value + float(sigma @ slack)
         unit = problem.scale
-        yield DualPoint(
-            basis, weights, found.level * unit, sigma.copy() * unit, bound * unit, value * unit, found.theta
-        )
+        theta = to_vector(found.theta) * unit
+        yield DualPoint(basis, weights, found.level * unit, sigma.copy() * unit, bound * unit, value * unit, theta)
         volume = float(xp.sum(xp.log(weights)))
         root = xp.sqrt(weights)
         if previous is not None and barrier is not None and not pairs:

@@ -28,6 +28,7 @@ indices, and the vectors need not be trusted.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -95,26 +96,45 @@ def check(certificate: Certificate, source: Source) -> Proof:
 
 def examine(certificate: Certificate, source: Source) -> Proof:
     """Recompute what the evidence of a certificate proves, whatever it claims."""
-    try:
-        with np.errstate(all="ignore"):  # what is not finite is refused
-            return _examined(certificate, source)
-    except CertificateError:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        msg = f"the certificate is refused: it is malformed, or the data are ({error!r})"
-        raise CertificateError(msg) from error
+    return Examiner(source).examine(certificate)
 
 
-def _examined(certificate: Certificate, source: Source) -> Proof:
+class Examiner:
+    """Examines any number of certificates of the same data, which are prepared once."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The hash of the data."""
+        return fingerprint(self._source)
+
+    @cached_property
+    def _prepared(self) -> Prepared:
+        return prepare(self._source)
+
+    def examine(self, certificate: Certificate) -> Proof:
+        """Recompute what the evidence of a certificate proves, whatever it claims."""
+        try:
+            with np.errstate(all="ignore"):  # what is not finite is refused
+                return _examined(certificate, self._prepared, self.fingerprint)
+        except CertificateError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            msg = f"the certificate is refused: it is malformed, or the data are ({error!r})"
+            raise CertificateError(msg) from error
+
+
+def _examined(certificate: Certificate, prepared: Prepared, hashed: str) -> Proof:
     kind, k = certificate.kind, certificate.sparsity
     require(isinstance(kind, str) and kind in RULES, f"unknown kind {kind!r}")
-    prepared = prepare(source)
     require(prepared.size == certificate.size, f"it is for {certificate.size} features, the data have {prepared.size}")
     require(
         isinstance(k, int) and not isinstance(k, bool) and 1 <= k <= prepared.size, f"sparsity {k!r} is out of range"
     )
     require(
-        certificate.fingerprint == fingerprint(source),
+        certificate.fingerprint == hashed,
         "it was made for other data, or for another normalisation of them",
     )
     objective = _objective(prepared, certificate)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -24,7 +24,7 @@ class Prepared:
     `unit` turns values of the form back. `error` bounds the Frobenius norm of what F misses; `excess` bounds how much
     the matrix exceeds FᵀF where F is a square root of it. `trace` is at least ‖F‖². `form` returns the quadratic form
     of sparse loadings and a bound on its error. `dense` returns the matrix on some features and its distance to the
-    exact one in norm.
+    exact one in norm. `latest` keeps the dual point that was last worked out: its bound holds for every sparsity.
     """
 
     depth: int
@@ -36,6 +36,7 @@ class Prepared:
     excess: float
     trace: float
     unit: float
+    latest: dict[str, Any] = field(default_factory=dict)
 
     def blocks(self) -> Iterator[tuple[slice, Vector]]:
         """Walk over the columns."""
@@ -55,7 +56,7 @@ class Prepared:
         def dense(features: Any) -> tuple[Vector, float]:
             return self.dense(chosen[features])
 
-        return replace(self, size=int(chosen.size), block=block, dense=dense)
+        return replace(self, size=int(chosen.size), block=block, dense=dense, latest={})
 
     def lift(self, bound: float) -> float:
         """Turn a bound for the F at hand into one for the exact matrix.

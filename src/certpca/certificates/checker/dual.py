@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from certpca.arrays import Vector
 from certpca.certificates.checker.data import Prepared
-from certpca.certificates.checker.numbers import array_of, gamma, require
+from certpca.certificates.checker.numbers import array_of, gamma, largest_eigenvalue, require
 
 NEWTON_STEPS = 40
 
@@ -19,8 +20,9 @@ NEWTON_STEPS = 40
 class Point:
     """ρ (`level`), Σ Y_i (`total`) in the coordinates of `basis`, and how far rounding can have moved it (`doubt`).
 
-    With a basis Q that is only nearly orthogonal, ξ = Qη with |η|² ≤ 1/σ_min(Q)², so bounds are divided by `turn`,
-    a lower bound of σ_min(Q)². `error` bounds the roundings of QᵀF in the Frobenius norm.
+    `values` are about its eigenvalues. With a basis Q that is only nearly orthogonal, ξ = Qη with |η|² ≤ 1/σ_min(Q)²,
+    so bounds are divided by `turn`, a lower bound of σ_min(Q)². `error` bounds the roundings of QᵀF in the Frobenius
+    norm.
     """
 
     level: float
@@ -28,9 +30,15 @@ class Point:
     doubt: float
     basis: Vector
     weights: Vector
+    theta: Vector | None
+    values: Vector
     turn: float
     error: float
     prepared: Prepared
+
+    def largest(self) -> float:
+        """Bound λ_max(Σ Y_i) of the rotated F at hand."""
+        return largest_eigenvalue(self.total, self.doubt, suggestion=float(self.values[-1]))
 
     def lift(self, bound: float) -> float:
         """Turn a bound for the rotated F at hand into one for the exact matrix."""
@@ -39,12 +47,20 @@ class Point:
 
 
 def point_of(prepared: Prepared, evidence: Mapping[str, Any], prefix: str) -> Point:
-    """Read P (packed lower triangle) and ρ, and add up the Y_i they suggest."""
+    """Read P (packed lower triangle), ρ and, where it is there, θ, and add up the Y_i they suggest."""
     depth = prepared.depth
     packed = array_of(evidence, prefix + "density", 1)
     require(packed.size == depth * (depth + 1) // 2, "its density matrix has the wrong size")
     level = float(array_of(evidence, prefix + "level", 0)) / prepared.unit
     require(level >= 0, "its level is negative")
+    theta = None
+    if prefix + "theta" in evidence:
+        theta = array_of(evidence, prefix + "theta", 1) / prepared.unit
+        require(theta.size == prepared.size, "its roots are not one for each feature")
+    key = blake2b(packed.tobytes() + np.float64(level).tobytes() + (b"" if theta is None else theta.tobytes()))
+    known: Point | None = prepared.latest.get(key.hexdigest())
+    if known is not None:
+        return known
     density = np.zeros((depth, depth))
     density[np.tril_indices(depth)] = packed
     density = density + np.tril(density, -1).T
@@ -54,8 +70,8 @@ def point_of(prepared: Prepared, evidence: Mapping[str, Any], prefix: str) -> Po
     drift = float(np.linalg.norm(basis.T @ basis - np.eye(depth))) + gamma(depth + 4) * depth * 2
     require(drift < 0.01, "its density matrix has no usable eigenvectors")
     total, strays = np.zeros((depth, depth)), 0.0
-    for _, block in prepared.blocks():
-        z, stray = dual_vectors(basis.T @ block, weights, level)
+    for columns, block in prepared.blocks():
+        z, stray = dual_vectors(basis.T @ block, weights, level, None if theta is None else theta[columns])
         total += z @ z.T
         strays += stray
     total = (total + total.T) / 2
@@ -64,10 +80,15 @@ def point_of(prepared: Prepared, evidence: Mapping[str, Any], prefix: str) -> Po
     stray = math.sqrt(strays) * (1 + gamma(prepared.size + 8))
     doubt = gamma(prepared.size + 16) * trace + 2 * stray * math.sqrt(trace) + stray**2
     error = math.sqrt(depth) * gamma(depth + 4) * math.sqrt(prepared.trace) * 1.01
-    return Point(level, total, doubt, basis, weights, 1.0 - drift, error, prepared)
+    require(bool(np.isfinite(total).all()), "its numbers overflow")
+    values: Vector = np.asarray(np.linalg.eigvalsh(total))
+    point = Point(level, total, doubt, basis, weights, theta, values, 1.0 - drift, error, prepared)
+    prepared.latest.clear()
+    prepared.latest[key.hexdigest()] = point
+    return point
 
 
-def dual_vectors(columns: Vector, weights: Vector, level: float) -> tuple[Vector, float]:
+def dual_vectors(columns: Vector, weights: Vector, level: float, theta: Vector | None) -> tuple[Vector, float]:
     """Return vectors z_i with Y_i = z_i z_iᵀ for the columns a_i, and the squared length of all their errors.
 
     With B = aaᵀ − ρI and c suggested by the density, w = Bc = (a·c)a − ρc and q = (a·c)² − ρ|c|². The computed w is
@@ -78,7 +99,8 @@ def dual_vectors(columns: Vector, weights: Vector, level: float) -> tuple[Vector
     squares = (columns**2).sum(axis=0)
     if level == 0.0:
         return columns, 0.0
-    theta = secular_roots(columns, weights, level)
+    if theta is None:
+        theta = secular_roots(columns, weights, level)
     with np.errstate(all="ignore"):  # what is not finite is replaced below
         c = columns * (weights[:, None] / (theta + level * weights[:, None]))
         c /= np.linalg.norm(c, axis=0)
@@ -135,23 +157,30 @@ def screen(prepared: Prepared, point: Point, k: int, objective: float) -> tuple[
     target = objective - 2 * (point.lift(objective) - objective)
     if k == prepared.size or prepared.depth < 2 or not (target > 0 and point.lift(target) < objective):
         return outside, inside
-    values, vectors = np.linalg.eigh(point.total)
-    largest, small = max(abs(float(values[-1])), target), gamma(prepared.depth + 8)
+    largest, small = max(abs(float(point.values[-1])), target), gamma(prepared.depth + 8)
     noise = 1e-6 * largest
+    without, forced = target - point.doubt - k * point.level, target - point.doubt - (k - 1) * point.level
+
+    def decidable(values: Vector) -> tuple[float, bool, bool]:
+        # A lower level is a stronger demand, so it may be moved below the largest eigenvalue.
+        lowered = min(without, float(values[-1]) - noise)
+        return lowered, bool(values[-2] + noise < lowered), bool(forced > values[-1] + noise)
+
+    if not any(decidable(point.values)[1:]):  # most often so, and eigenvectors would take a while
+        return outside, inside
+    values, vectors = np.linalg.eigh(point.total)
     rest = float(np.linalg.norm((vectors * values) @ vectors.T - point.total)) + 2 * small * float(np.abs(values).sum())
     drift = float(np.linalg.norm(vectors.T @ vectors - np.eye(prepared.depth))) + 2 * small * prepared.depth
     margin = max(1e-5, 8 * (rest + drift * largest) / noise)
     if not margin < 0.1:
         return outside, inside
-    without, forced = target - point.doubt - k * point.level, target - point.doubt - (k - 1) * point.level
-    # A lower level is a stronger demand, so it may be moved below the largest eigenvalue.
-    level_without = min(without, float(values[-1]) - noise)
-    may_include, may_exclude = values[-2] + noise < level_without, forced > values[-1] + noise
+    level_without, may_include, may_exclude = decidable(values)
     if not (may_include or may_exclude):
         return outside, inside
     for columns, block in prepared.blocks():
         a = point.basis.T @ block
-        y = vectors.T @ dual_vectors(a, point.weights, point.level)[0]
+        roots = None if point.theta is None else point.theta[columns]
+        y = vectors.T @ dual_vectors(a, point.weights, point.level, roots)[0]
         a = vectors.T @ a
         if may_include:
             terms = y**2 / (level_without - values)[:, None]

@@ -61,7 +61,7 @@ def _dual_rule(prepared: Prepared, certificate: Certificate, objective: float) -
     """Evaluate one dual point: P and ρ."""
     kept, dropped = _screened(prepared, certificate, objective)
     point = point_of(kept, certificate.evidence, "")
-    bound = certificate.sparsity * point.level + largest_eigenvalue(point.total, point.doubt)
+    bound = certificate.sparsity * point.level + point.largest()
     outside, inside = screen(kept, point, certificate.sparsity, objective)
     everywhere, nowhere = dropped.copy(), np.zeros(prepared.size, dtype=bool)
     everywhere[~dropped], nowhere[~dropped] = outside, inside
