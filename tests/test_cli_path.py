@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from certpca.cli import main
+from certpca.storage import load_path
 
 
 @pytest.fixture
@@ -28,6 +29,14 @@ def test_json_lists_the_solutions(table, capsys):
     solutions = json.loads(capsys.readouterr().out)["solutions"]
     assert [solution["sparsity"] for solution in solutions] == [2, 4]
     assert solutions[0]["objective"] <= solutions[1]["objective"]
+
+
+def test_path_is_written_for_later(table, tmp_path, capsys):
+    assert main(["path", table, "--sparsities", "2,5", "--certify", "--output", str(tmp_path / "path.json")]) == 0
+    assert "objective" in capsys.readouterr().out
+    found = load_path(tmp_path / "path.json")
+    assert found.sparsities.tolist() == [2, 5]
+    assert np.isfinite(found.upper_bounds).all()
 
 
 @pytest.mark.parametrize(

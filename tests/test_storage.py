@@ -16,7 +16,7 @@ import certpca
 from certpca import Solution, Status, load_solution, save_solution
 from certpca.budget import Step
 from certpca.errors import DataFileError
-from certpca.storage import solution_to_dict, write_text_whole
+from certpca.storage import load_path, save_path, solution_to_dict, write_text_whole
 
 # A certificate has files of its own.
 STORED = [field.name for field in fields(Solution) if field.name != "certificate"]
@@ -114,6 +114,9 @@ def test_foreign_json(tmp_path: Path, content: str) -> None:
         {"history": 3},
         {"details": 7},
         {"names": 3},
+        {"names": ["a"]},
+        {"support": [0, 1, 2, 13]},
+        {"support": [-1, 0, 1, 2]},
     ],
 )
 def test_damaged_field(solution: Solution, tmp_path: Path, damage: dict[str, Any]) -> None:
@@ -191,3 +194,58 @@ def test_new_file_is_as_open_as_the_user_wants(tmp_path: Path) -> None:
     finally:
         os.umask(previous)
     assert stat.S_IMODE((tmp_path / "a.txt").stat().st_mode) == 0o640
+
+
+# --- paths --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def along() -> certpca.Path:
+    return certpca.path(certpca.pitprops(), [2, 5, 7], certify=True)
+
+
+def test_path_comes_back_exactly_and_its_certificates_hold(along: certpca.Path, tmp_path: Path) -> None:
+    save_path(along, tmp_path / "path.json")
+    back = load_path(tmp_path / "path.json")
+    assert back.seconds == along.seconds
+    for left, right in zip(back.solutions, along.solutions, strict=True):
+        assert left.certificate is not None
+        assert right.certificate is not None
+        assert certpca.verify(left.certificate, certpca.pitprops()).upper_bound <= right.upper_bound
+        assert_same(replace(left, certificate=None), replace(right, certificate=None))
+    np.testing.assert_array_equal(back.upper_bounds, along.upper_bounds)
+
+
+def test_path_without_certificates(tmp_path: Path) -> None:
+    plain = certpca.path(certpca.pitprops(), [2, 3])
+    save_path(plain, str(tmp_path / "path.json"))
+    assert [file.name for file in tmp_path.iterdir()] == ["path.json"]
+    assert np.isinf(load_path(str(tmp_path / "path.json")).upper_bounds).all()
+
+
+@pytest.mark.parametrize("damage", [{"solutions": []}, {"solutions": [3]}, {"seconds": "x"}, {"solutions": None}])
+def test_damaged_path(along: certpca.Path, tmp_path: Path, damage: dict[str, Any]) -> None:
+    save_path(along, tmp_path / "path.json")
+    fields = json.loads((tmp_path / "path.json").read_text())
+    (tmp_path / "path.json").write_text(json.dumps(fields | damage))
+    with pytest.raises(DataFileError, match="is damaged"):
+        load_path(tmp_path / "path.json")
+
+
+def test_path_whose_sparsities_do_not_increase(along: certpca.Path, tmp_path: Path) -> None:
+    save_path(certpca.Path(along.solutions[::-1]), tmp_path / "path.json")
+    with pytest.raises(DataFileError, match="must increase"):
+        load_path(tmp_path / "path.json")
+
+
+def test_path_without_the_file_of_a_certificate(along: certpca.Path, tmp_path: Path) -> None:
+    save_path(along, tmp_path / "path.json")
+    (tmp_path / "path.5.certificate.json").unlink()
+    with pytest.raises(DataFileError, match=r"there is no file .*path\.5\.certificate\.json"):
+        load_path(tmp_path / "path.json")
+
+
+def test_solution_is_not_a_path(solution: Solution, tmp_path: Path) -> None:
+    save_solution(solution, tmp_path / "a.json")
+    with pytest.raises(DataFileError, match="is not a path written by certpca"):
+        load_path(tmp_path / "a.json")

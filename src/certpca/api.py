@@ -285,7 +285,7 @@ def _generator(rng: Any) -> np.random.Generator:
 def _evaluate(operator: Operator, candidate: Candidate, *, refit: bool) -> tuple[Indices, Vector, float, bool]:
     """Recompute loadings and objective in float64: the judge is never the solver."""
     support, raw = candidate.support, candidate.loadings
-    keep_own = raw is not None and not refit
+    keep_own = raw is not None and (candidate.constrained or not refit)
     if keep_own:
         loadings = np.asarray(raw, dtype=np.float64)
         loadings = loadings / np.linalg.norm(loadings)

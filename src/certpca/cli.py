@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     along.add_argument("--certify", action="store_true", help="also prove how far from the optimum each can be")
     along.add_argument("--plot", metavar="FILE", help="draw what is captured and proved (png, svg or pdf)")
     _add_proof_options(along)
-    _add_result_options(along)
+    _add_result_options(along, "the path")
     along.set_defaults(run=_path)
 
     certify = commands.add_parser("certify", help="prove an upper bound for a data file", epilog=formats)
@@ -94,7 +94,33 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("--array", help="name of the array in an npz archive")
     verify.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     verify.set_defaults(run=_verify)
+
+    _add_report(commands, formats)
     return parser
+
+
+def _add_report(commands: Any, formats: str) -> None:
+    report = commands.add_parser(
+        "report", help="write a report on a result: HTML, Markdown or a picture", epilog=formats
+    )
+    report.add_argument("result", help="JSON file written by solve --output")
+    report.add_argument("--data", metavar="FILE", help="the data: verifies the certificate and shows scores")
+    _add_preparation_options(report)
+    report.add_argument("--path", metavar="FILE", help="JSON file written by path --output")
+    report.add_argument("--sparsities", type=_numbers, metavar="5,10,20", help="compute and certify such a path now")
+    report.add_argument("--labels", metavar="FILE or NAME", help="labels of samples: a file, or a column of the data")
+    report.add_argument("--output", metavar="FILE", help="html, md, png or svg (default: the result's name with .html)")
+    report.add_argument("--format", choices=("html", "markdown", "png", "svg"), help="whatever the ending of --output")
+    report.add_argument("--title", help="a heading of your own")
+    report.add_argument("--largest", type=int, default=30, metavar="N", help="loadings to draw (default 30)")
+    report.add_argument(
+        "--time-limit",
+        type=float,
+        default=30.0,
+        metavar="SECONDS",
+        help="for a second component and a path (default 30)",
+    )
+    report.set_defaults(run=_report)
 
 
 def _add_data_options(command: argparse.ArgumentParser, *, several: bool = False) -> None:
@@ -103,6 +129,10 @@ def _add_data_options(command: argparse.ArgumentParser, *, several: bool = False
         command.add_argument("--sparsities", type=_numbers, required=True, metavar="5,10,20", help="see solve -k")
     else:
         command.add_argument("-k", "--sparsity", type=int, required=True, help="largest number of nonzero loadings")
+    _add_preparation_options(command)
+
+
+def _add_preparation_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--covariance", action="store_true", help="the file holds a covariance or correlation matrix")
     command.add_argument("--correlation", action="store_true", help="scale columns to unit variance")
     command.add_argument("--uncentred", action="store_true", help="do not subtract column means")
@@ -193,6 +223,7 @@ def _path(options: argparse.Namespace) -> int:
     from certpca.present.figures import save_path
     from certpca.present.terminal import live_progress
     from certpca.sparsity_path import path
+    from certpca.storage import save_path as store_path
     from certpca.storage import solution_to_dict
 
     budget = _budget(options)
@@ -214,6 +245,8 @@ def _path(options: argparse.Namespace) -> int:
         print(found)
     if options.plot:
         save_path(found, options.plot)
+    if options.output:
+        store_path(found, options.output)
     return 0
 
 
@@ -268,6 +301,67 @@ def _verify(options: argparse.Namespace) -> int:
     else:
         print_proof(proof, certificate, sys.stdout)
     return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from certpca.datasets import load_table
+    from certpca.present.report import Files, read_labels, write_report
+    from certpca.present.terminal import live_progress
+    from certpca.storage import certificate_beside, load_path, load_solution
+
+    solution = load_solution(options.result)
+    target = options.output or str(Path(options.result).with_suffix(_ENDINGS[options.format or "html"]))
+    path = load_path(options.path) if options.path else None
+    files = Files(
+        result=options.result,
+        certificate="" if solution.certificate is None else str(certificate_beside(options.result)),
+        data=options.data or "",
+        path=options.path or "",
+        data_options=tuple(_typed_again(options)),
+    )
+    given: dict[str, Any] = {}
+    if options.data:
+        table = load_table(options.data, array=options.array)
+        given = {"data": table.data, **_preparation(options, table.names)}
+        if options.labels:
+            given["labels"] = read_labels(options.labels, options.data, table.data.shape[0])
+    else:
+        idle = [*files.data_options, *(f"--{flag}" for flag in ("labels", "sparsities") if getattr(options, flag))]
+        if idle:
+            msg = f"{idle[0]} is about the data; name them with --data"
+            raise _usage_error(msg)
+    with live_progress() as listener:
+        facts = write_report(
+            solution,
+            target,
+            path=path,
+            sparsities=options.sparsities,
+            form=options.format,
+            title=options.title,
+            largest=options.largest,
+            files=files,
+            budget=_budget(options),
+            listener=listener,
+            **given,
+        )
+    print(f"wrote {target}")
+    if facts.check is not None and facts.refused:
+        print(f"certpca: refused: {facts.check.refusal}", file=sys.stderr)
+        return EXIT_REFUSED
+    return 0
+
+
+_ENDINGS = {"html": ".html", "markdown": ".md", "png": ".png", "svg": ".svg"}
+_TYPED_FLAGS = ("covariance", "correlation", "uncentred")
+
+
+def _typed_again(options: argparse.Namespace) -> list[str]:
+    """Return the options about the data as one would type them."""
+    typed = [f"--{flag}" for flag in _TYPED_FLAGS if getattr(options, flag)]
+    typed += ["--missing", options.missing] if options.missing != "error" else []
+    return typed + (["--array", options.array] if options.array else [])
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -49,6 +49,8 @@ class Candidate:
         Numbers particular to the algorithm, by name.
     certificate
         A proved bound, where the algorithm comes with one.
+    constrained
+        The loadings obey a rule that the best ones on the support might break, so they are kept.
     """
 
     support: Indices
@@ -57,6 +59,7 @@ class Candidate:
     largest_eigenvalue: float | None = None
     details: Mapping[str, float] = field(default_factory=dict)
     certificate: "Certificate | None" = None
+    constrained: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -247,6 +247,9 @@ class _Search:
         clock.whole.interrupted |= first.status is Status.INTERRUPTED
         self._keep(middle, first.support)
         self.largest = first.objective / first.relative_objective if first.objective > 0 else 0.0
+        if self.largest == 0.0:  # every support is as good as any other
+            for j, support in enumerate(self.supports):
+                self._keep(j, support)
         if len(self._sparsities) == 1 or self.largest == 0.0:
             return
         for runner in self._race(self._starts(np.random.default_rng(rng))):

@@ -1,4 +1,4 @@
-"""Solutions and certificates on disk: JSON, and NPZ for the evidence. Files are written whole or not at all."""
+"""Solutions, paths and certificates on disk: JSON, and NPZ for the evidence. Files are written whole or not at all."""
 
 import contextlib
 import json
@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,11 @@ from certpca.certificates.checker import Proof
 from certpca.errors import DataFileError
 from certpca.result import Certificate, Solution, Status
 
+if TYPE_CHECKING:  # its module loads every solver, which reading one result needs not
+    from certpca.sparsity_path import Path as SparsityPath
+
 FORMAT = "certpca solution 1"
+PATH_FORMAT = "certpca path 1"
 CERTIFICATE_FORMAT = "certpca certificate 1"
 
 # What reading nonsense can raise: wrong types and ranges, broken archives, absurd sizes and depths.
@@ -71,14 +75,21 @@ def solution_from_dict(fields: dict[str, Any], certificate: Certificate | None =
     if support.ndim != 1 or support.shape != loadings.shape:
         msg = f"support and loadings must be lists of one length, got shapes {support.shape} and {loadings.shape}"
         raise ValueError(msg)
+    size = int(fields["size"])
+    if support.size and not (support.min() >= 0 and support.max() < size):
+        msg = f"support must lie in 0..{size - 1}, got {support.min()}..{support.max()}"
+        raise ValueError(msg)
+    if names is not None and len(names) != support.size:
+        msg = f"there must be one name for each of {support.size} loadings, got {len(names)}"
+        raise ValueError(msg)
     return Solution(
         support=support,
-        names=None if names is None else tuple(names),
+        names=None if names is None else tuple(str(name) for name in names),
         loadings=loadings,
         objective=float(fields["objective"]),
         explained_variance_ratio=float(fields["explained_variance_ratio"]),
         relative_objective=float(fields["relative_objective"]),
-        size=int(fields["size"]),
+        size=size,
         sparsity=int(fields["sparsity"]),
         matrix=fields["matrix"],
         solver=fields["solver"],
@@ -103,21 +114,69 @@ def save_solution(solution: Solution, path: str | Path) -> None:
     ('topdiam', 'length', 'bowdist')
     """
     target = Path(path)
-    fields = solution_to_dict(solution)
-    if solution.certificate is not None:
-        beside = target.with_suffix(".certificate.json")
-        save_certificate(solution.certificate, beside)
-        fields["certificate"] = beside.name
-    write_text_whole(target, json.dumps(fields, indent=1) + "\n")
+    write_text_whole(target, json.dumps(_stored_solution(solution, certificate_beside(target)), indent=1) + "\n")
 
 
 def load_solution(path: str | Path) -> Solution:
     """Read a solution written by `save_solution`."""
     file = Path(path)
-    fields = _read_json(file, FORMAT, "a solution")
-    beside = fields.get("certificate")
-    certificate = load_certificate(file.parent / str(beside)) if beside else None
+    return _loaded_solution(file, _read_json(file, FORMAT, "a solution"))
+
+
+def certificate_beside(path: str | Path) -> Path:
+    """Name the file that holds the certificate of a solution written to `path`."""
+    return Path(path).with_suffix(".certificate.json")
+
+
+def save_path(path: "SparsityPath", file: str | Path) -> None:
+    """Write a path to a JSON file, and the certificates of its solutions to files beside it.
+
+    Examples
+    --------
+    >>> import certpca, tempfile, pathlib
+    >>> from certpca.storage import load_path, save_path
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "path.json"
+    >>> save_path(certpca.path(certpca.pitprops(), [3, 5]), file)
+    >>> load_path(file).sparsities.tolist()
+    [3, 5]
+    """
+    target = Path(file)
+    solutions = [
+        _stored_solution(solution, target.with_suffix(f".{solution.sparsity}.certificate.json"))
+        for solution in path.solutions
+    ]
+    fields = {"format": PATH_FORMAT, "seconds": path.seconds, "solutions": solutions}
+    write_text_whole(target, json.dumps(fields, indent=1) + "\n")
+
+
+def load_path(file: str | Path) -> "SparsityPath":
+    """Read a path written by `save_path`. Reading proves nothing: `verify` does, certificate by certificate."""
+    from certpca.sparsity_path import Path as SparsityPath
+
+    source = Path(file)
+    fields = _read_json(source, PATH_FORMAT, "a path")
+    with _damage_named(source):
+        solutions = tuple(_loaded_solution(source, part) for part in fields["solutions"])
+        sparsities = [solution.sparsity for solution in solutions]
+        if not solutions or sparsities != sorted(set(sparsities)):
+            msg = f"the sparsities of a path must increase, got {sparsities}"
+            raise ValueError(msg)
+        return SparsityPath(solutions, float(fields["seconds"]))
+
+
+def _stored_solution(solution: Solution, beside: Path) -> dict[str, Any]:
+    """Return the fields of a solution once its certificate, if it has one, is written."""
+    fields = solution_to_dict(solution)
+    if solution.certificate is not None:
+        save_certificate(solution.certificate, beside)
+        fields["certificate"] = beside.name
+    return fields
+
+
+def _loaded_solution(file: Path, fields: dict[str, Any]) -> Solution:
     with _damage_named(file):
+        beside = fields.get("certificate")
+        certificate = load_certificate(file.parent / str(beside)) if beside else None
         return solution_from_dict(fields, certificate)
 
 
@@ -251,6 +310,11 @@ def _damage_named(file: Path) -> Iterator[None]:
 def write_text_whole(path: str | Path, text: str) -> None:
     """Write text so that a reader sees the old file or the new one."""
     _write_whole(Path(path), lambda stream: stream.write(text.encode()))
+
+
+def write_bytes_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Let a function write bytes so that a reader sees the old file or the new one."""
+    _write_whole(Path(path), write)
 
 
 def _write_whole(target: Path, write: Callable[[IO[bytes]], object]) -> None:

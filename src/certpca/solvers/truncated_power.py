@@ -2,6 +2,11 @@
 
 Yuan & Zhang, "Truncated Power Method for Sparse Eigenvalue Problems", JMLR 14 (2013), Algorithm 1,
 with the gradual decrease of the sparsity that its section on initialisation recommends.
+
+With non-negative loadings the largest positive entries are kept instead (as in Sigg & Buhmann,
+"Expectation-Maximization for Sparse and Non-Negative PCA", ICML 2008): that maximises the linear function ⟨Ax, ·⟩ over
+the allowed vectors, so the objective never falls. There are more local optima then, so it starts from both signs of
+leading eigenvectors as well. A certificate is about loadings of any sign, which covers these.
 """
 
 from dataclasses import dataclass
@@ -12,9 +17,12 @@ import numpy as np
 from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Progress
 from certpca.errors import InvalidProblemError
+from certpca.linalg.eigen import leading_eigenpairs
 from certpca.operators.base import Operator
 from certpca.result import Candidate, Status
 from certpca.solvers.base import register
+
+MORE_STARTS = 3  # eigenvectors, each with both signs
 
 
 @register
@@ -28,10 +36,13 @@ class TruncatedPower:
         Multiples of the sparsity to run through, each started from the last answer.
     tolerance
         Relative rise of the objective below which a phase ends.
+    nonnegative
+        Allow no negative loadings.
     """
 
     schedule: tuple[int, ...] = (8, 4, 2, 1)
     tolerance: float = 1e-8
+    nonnegative: bool = False
     name: ClassVar[str] = "truncated-power"
     paper_name: ClassVar[str] = "tpower"
     runs_on_device: ClassVar[bool] = True
@@ -44,9 +55,20 @@ class TruncatedPower:
 
     def propose(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
         """Run every phase of the schedule from the feature of largest variance."""
-        del rng
-        support: Indices = top_k(to_vector(operator.diagonal()), 1)
-        loadings: Vector = np.ones(1)
+        found = [self._run(operator, sparsity, progress, top_k(to_vector(operator.diagonal()), 1), np.ones(1))]
+        if not self.nonnegative:
+            return found[0]
+        axes = to_vector(leading_eigenpairs(operator, MORE_STARTS, accuracy=1e-4, rng=rng).vectors).T
+        for image in np.concatenate([axes, -axes]):
+            if progress.exhausted:
+                break
+            support, loadings = self._largest(image, min(self.schedule[0] * sparsity, operator.size))
+            found.append(self._run(operator, sparsity, progress, support, loadings))
+        return max(found, key=lambda candidate: self._captured(operator, candidate))
+
+    def _run(
+        self, operator: Operator, sparsity: int, progress: Progress, support: Indices, loadings: Vector
+    ) -> Candidate:
         for multiple in self.schedule:
             width = min(multiple * sparsity, operator.size)
             before = -np.inf
@@ -57,16 +79,26 @@ class TruncatedPower:
                     break
                 before = objective
                 comparable = width == sparsity and support.size <= sparsity  # not what a wider support captures
-                support = top_k(np.abs(image), width)
-                length = float(np.linalg.norm(image[support]))
-                if length == 0.0:
-                    loadings = np.full(support.size, support.size**-0.5)
+                support, loadings = self._largest(image, width)
+                if not image[support].any():
                     break
-                loadings = image[support] / length
                 if not progress.tick(objective if comparable else 0.0):
-                    final = support[top_k(np.abs(loadings), sparsity)]
-                    return Candidate(final, Status.OUT_OF_BUDGET)
-        return Candidate(support, Status.CONVERGED, loadings)
+                    kept = top_k(np.abs(loadings), sparsity)
+                    own = loadings[kept] if self.nonnegative else None
+                    return Candidate(support[kept], Status.OUT_OF_BUDGET, own, constrained=self.nonnegative)
+        return Candidate(support, Status.CONVERGED, loadings, constrained=self.nonnegative)
+
+    def _largest(self, image: Vector, width: int) -> tuple[Indices, Vector]:
+        """Return where the entries are that count most, and these as unit loadings."""
+        size = np.maximum(image, 0.0) if self.nonnegative else np.abs(image)
+        support = top_k(size, width)
+        part = size[support] if self.nonnegative else image[support]
+        length = float(np.linalg.norm(part))
+        return support, part / length if length > 0 else np.full(width, width**-0.5)
+
+    def _captured(self, operator: Operator, candidate: Candidate) -> float:
+        assert candidate.loadings is not None
+        return operator.quadratic_form(candidate.support, candidate.loadings / np.linalg.norm(candidate.loadings))
 
     @staticmethod
     def _image(operator: Operator, support: Indices, loadings: Vector) -> Vector:

@@ -180,12 +180,15 @@ def screen(prepared: Prepared, point: Point, k: int, objective: float) -> tuple[
     for columns, block in prepared.blocks():
         a = point.basis.T @ block
         roots = None if point.theta is None else point.theta[columns]
-        y = vectors.T @ dual_vectors(a, point.weights, point.level, roots)[0]
-        a = vectors.T @ a
-        if may_include:
-            terms = y**2 / (level_without - values)[:, None]
-            inside[columns] = 1 + terms.sum(axis=0) < -margin * (1 + np.abs(terms).sum(axis=0))
+        y = dual_vectors(a, point.weights, point.level, roots)[0]
+        # Only the leading term of the quotient is negative: where it is too small, the others are not needed.
+        hopeful = np.flatnonzero((vectors[:, -1] @ y) ** 2 > values[-1] - level_without)
+        if may_include and hopeful.size:
+            terms = (vectors.T @ y[:, hopeful]) ** 2 / (level_without - values)[:, None]
+            included = 1 + terms.sum(axis=0) < -margin * (1 + np.abs(terms).sum(axis=0))
+            inside[columns.start + hopeful[included]] = True
         if may_exclude:
+            y, a = vectors.T @ y, vectors.T @ a
             inverse = (1.0 / (forced - values))[:, None]
             yy, aa, ya = (y**2 * inverse).sum(axis=0), (a**2 * inverse).sum(axis=0), (y * a * inverse).sum(axis=0)
             outside[columns] = aa - ya**2 / (1 + yy) < 1 - margin * (1 + aa)
