@@ -9,15 +9,15 @@ the allowed vectors, so the objective never falls. There are more local optima t
 leading eigenvectors as well. A certificate is about loadings of any sign, which covers these.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from certpca.arrays import Indices, Vector, to_vector, top_k
+from certpca.arrays import Indices, Vector, fix_sign, to_vector, top_k
 from certpca.budget import Progress
 from certpca.errors import InvalidProblemError
-from certpca.linalg.eigen import leading_eigenpairs
+from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
 from certpca.operators.base import Operator
 from certpca.result import Candidate, Status
 from certpca.solvers.base import register
@@ -64,7 +64,12 @@ class TruncatedPower:
                 break
             support, loadings = self._largest(image, min(self.schedule[0] * sparsity, operator.size))
             found.append(self._run(operator, sparsity, progress, support, loadings))
-        return max(found, key=lambda candidate: self._captured(operator, candidate))
+        best = max(found, key=lambda candidate: self._captured(operator, candidate))
+        assert best.loadings is not None
+        support = best.support[best.loadings > 0]
+        fitted = fix_sign(leading_on_support(operator, support)[1])
+        # Where the best loadings of any sign have one sign, iterations only come close to them.
+        return replace(best, support=support, loadings=fitted) if (fitted > 0).all() else best
 
     def _run(
         self, operator: Operator, sparsity: int, progress: Progress, support: Indices, loadings: Vector
