@@ -4,33 +4,39 @@ python -m benchmarks.render
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import CHECKOUT
+from benchmarks.peers.results import label, leagues, read, total
 
 RESULTS = Path(__file__).parent / "results"
-NAMES = {
-    "certpca_svd_threshold": "certpca `svd-threshold`",
-    "certpca_auto": "certpca `auto`",
-    "abess_splicing": "abess",
-    "sklearn_sparse_pca": "scikit-learn `SparsePCA`",
-    "sklearn_minibatch": "scikit-learn `MiniBatchSparsePCA`",
-}
 
 
-def peers() -> str:
-    lines = ["| data | k | solver | seconds | tuning s | nonzeros | f | peak MB |", "|---|--:|---|--:|--:|--:|--:|--:|"]
-    for row in _rows("peers"):
-        name = NAMES.get(row["solver"], row["solver"])
-        if row.get("seconds") is None:
-            lines.append(f"| {row['case']} | {row['sparsity']} | {name} | {row['note']} | | | | |")
-            continue
+def peers() -> str | None:
+    """Return one line for each case of the league table, or nothing before it has been measured."""
+    found = leagues(read("peers")["rows"])
+    lines = [
+        "| data | k | certpca `auto`: f, s | proved: at most | most of a peer: f, s | quickest peer within 1 %: f, s |",
+        "|---|--:|---|---|---|---|",
+    ]
+    for league in found:
+        auto = league.of("certpca_auto")
+        most = max(league.peers, key=lambda row: (row["refitted"], -total(row)), default=None)
+        near = league.quickest_near(auto) if auto else None
+        bound = "–" if league.bound is None else f"{league.bound:.5f}"
         lines.append(
-            f"| {row['case']} | {row['sparsity']} | {name} | {row['seconds']:.3g} | {row['tuning_seconds']:.3g} "
-            f"| {row['nonzeros']} | {row['refitted']:.5f} | {row['peak_bytes'] / 1e6:.0f} |"
+            f"| {league.case} | {league.rows[0]['sparsity']} | {_run(auto)} | {bound} "
+            f"| {_run(most, named=True)} | {_run(near, named=True)} |"
         )
-    return "\n".join(lines)
+    return "\n".join(lines) if found else None
+
+
+def _run(row: dict[str, Any] | None, *, named: bool = False) -> str:
+    if row is None:
+        return "none"
+    return f"{row['refitted']:.5f}, {total(row):.3g}" + (f" {label(row)}" if named else "")
 
 
 def certificates() -> str:
@@ -102,7 +108,7 @@ def _rows(name: str) -> list[dict[str, Any]]:
     return rows
 
 
-TABLES = {
+TABLES: dict[str, dict[str, Callable[[], str | None]]] = {
     "README.md": {"peers": peers, "certificates": certificates},
     "docs/semidefinite.md": {"ladder": ladder, "constants": constants},
     "docs/branching.md": {"optimal": optimal},
@@ -114,11 +120,12 @@ def main() -> None:
         page = CHECKOUT / file
         text = page.read_text()
         for name, table in tables.items():
+            made = table()
+            if made is None:
+                continue
             head, rest = text.split(f"<!-- {name}: written by python -m benchmarks.render -->")
             _, tail = rest.split(f"<!-- /{name} -->")
-            text = (
-                f"{head}<!-- {name}: written by python -m benchmarks.render -->\n\n{table()}\n\n<!-- /{name} -->{tail}"
-            )
+            text = f"{head}<!-- {name}: written by python -m benchmarks.render -->\n\n{made}\n\n<!-- /{name} -->{tail}"
         page.write_text(text)
 
 

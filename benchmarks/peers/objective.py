@@ -1,12 +1,9 @@
 """The one judge: every answer is evaluated again in float64, on its support, from the data alone."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
-Matrix = NDArray[np.floating[Any]]
+from benchmarks.peers.problem import Matrix, Problem
 
 
 @dataclass(frozen=True)
@@ -21,25 +18,19 @@ class Verdict:
 class Judge:
     """Knows the data, centred already, and their largest eigenvalue."""
 
-    def __init__(self, data: Matrix) -> None:
-        from scipy.sparse.linalg import LinearOperator, eigsh
-
-        self.data = data
-        exact = data.astype(np.float64)
-        rows = exact.shape[0]
-        gram = LinearOperator((rows, rows), matvec=lambda u: exact @ (exact.T @ u), dtype=np.float64)
-        start = np.random.default_rng(0).standard_normal(rows)
-        self.largest = float(eigsh(gram, 1, v0=start, tol=1e-10, return_eigenvectors=False)[0])
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.largest, _ = problem.leading(1e-10)
 
     def verdict(self, vector: Matrix, sparsity: int) -> Verdict | str:
         """Judge an answer, or say why it is none."""
         loadings = np.asarray(vector, dtype=np.float64).ravel()
         support = np.flatnonzero(loadings)
-        if loadings.size != self.data.shape[1] or not np.isfinite(loadings).all() or support.size == 0:
+        if loadings.size != self.problem.size or not np.isfinite(loadings).all() or support.size == 0:
             return "no answer: loadings empty, not finite or of the wrong length"
         if support.size > sparsity:
             return f"no answer: {support.size} nonzeros where {sparsity} are allowed"
-        chosen = self.data[:, support].astype(np.float64)
+        chosen = self.problem.columns(support)
         unit = loadings[support] / np.linalg.norm(loadings[support])
         raw = float(np.sum((chosen @ unit) ** 2))
         best = float(np.linalg.eigvalsh(chosen.T @ chosen)[-1])

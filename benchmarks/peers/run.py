@@ -1,124 +1,233 @@
 """Every solver on every dataset, each run in a process of its own, judged by one objective.
 
-All get the same centred float32 matrix, and one component is asked for. Libraries are loaded and warmed on a tiny
-problem before; only the solve is timed; an answer that breaks the sparsity has no time.
+    python -m benchmarks.peers.run            # missing runs only; --again repeats, --quick takes the small cases
+    python -m benchmarks.peers.render         # docs/peers.md and its figure
+
+All get the same matrix, its columns centred (a sparse one with its means apart), and one component is asked for.
+Libraries are loaded and warmed on a tiny problem before; only the solve is timed; an answer that breaks the sparsity
+has no time. Results are written after every run, so that a run that was ended goes on where it stopped; those of
+certpca count as missing once its source has changed.
 """
 
 import argparse
 import json
-import resource
+import os
+import signal
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as distribution_version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.machine import CHECKOUT, facts, peak_bytes, write_results
-from benchmarks.peers.objective import Judge
+from benchmarks.machine import CHECKOUT, facts, write_results
+from benchmarks.peers import r_process
+from benchmarks.peers.objective import Judge, Verdict
+from benchmarks.peers.problem import Case
 from benchmarks.peers.timing import CLOSE
 
 HERE = Path(__file__).parent
-REFERENCE = "certpca_svd_threshold"
+RESULTS = HERE.parent / "results"
+OUT_OF_MEMORY = (
+    "MemoryError",
+    "bad_alloc",
+    "Unable to allocate",
+    "cannot allocate",
+    "out of memory",
+    "memory allocation of",
+)
 
 
-def parts(folder: str) -> dict[str, Any]:
-    """Import every module of a folder."""
-    names = sorted(path.stem for path in (HERE / folder).glob("*.py"))
-    return {name: import_module(f"benchmarks.peers.{folder}.{name}") for name in names}
+@dataclass(frozen=True)
+class Limits:
+    """What one run may take, and for how long short solves are repeated."""
+
+    seconds: float
+    bytes: int
+    repeat: float
+    threads: int
+    grace: float = 30.0  # for what is not timed: starting, warming up, repeating, verifying
 
 
-def work(solver: str, data_path: str, sparsity: int, patience: float, memory: int) -> None:
-    """Solve in this process: loadings beside the data, numbers on standard output."""
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    module = import_module(f"benchmarks.peers.solvers.{solver}")
-    module.solve(np.random.default_rng(0).standard_normal((60, 12)).astype(np.float32), 4, 1.0)
-    answer = module.solve(np.load(data_path), sparsity, patience)
-    np.save(Path(data_path).with_name("loadings.npy"), answer.vector)
-    numbers = {"seconds": answer.seconds, "tuning_seconds": answer.tuning_seconds, "fits": answer.fits}
-    print(json.dumps({**numbers, "peak_bytes": peak_bytes()}))
+def solvers() -> dict[str, Any]:
+    """Import every solver: certpca's first."""
+    names = sorted((path.stem for path in (HERE / "solvers").glob("*.py")), key=lambda name: (not _ours(name), name))
+    return {name: import_module(f"benchmarks.peers.solvers.{name}") for name in names}
 
 
-def run(solver: str, data_path: Path, sparsity: int, judge: Judge, limits: tuple[float, int]) -> dict[str, Any]:
+def cases() -> list[Case]:
+    """Collect the cases of every dataset, small ones first."""
+    names = sorted(path.stem for path in (HERE / "datasets").glob("*.py"))
+    found = [case for name in names for case in import_module(f"benchmarks.peers.datasets.{name}").CASES]
+    return sorted(found, key=lambda case: (case.features, case.name))
+
+
+def run(solver: str, module: Any, case: Case, folder: Path, judge: Judge, limits: Limits) -> dict[str, Any]:
     """Run one solver within its limits and have the answer judged."""
-    seconds, memory = limits
-    settings = [str(data_path), str(sparsity), str(seconds / 2), str(memory)]
-    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.peers.run", "--work", solver, *settings]
+    if case.features > getattr(module, "MOST_FEATURES", case.features):
+        return {"outcome": "not tried", "note": module.BEYOND}
+    loadings = folder / "loadings.npy"
+    loadings.unlink(missing_ok=True)
+    settings = [folder / "problem", loadings, case.sparsity, limits.seconds / 2, limits.repeat, limits.bytes]
+    found = _numbers(["-m", "benchmarks.peers.worker", solver, *map(str, settings)], limits)
+    if "outcome" in found:
+        return found
+    return _judged(found, judge.verdict(np.load(loadings), case.sparsity), case.sparsity, judge.largest)
+
+
+def _numbers(command: list[str], limits: Limits) -> dict[str, Any]:
+    """Return what the worker says, or the outcome where it has no answer."""
+    variables = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+    threads = dict.fromkeys(variables, str(limits.threads))
+    late = {"outcome": "over time", "note": f"no answer within {limits.seconds:.0f} s"}
+    # A session of its own: what the solver started ends with it.
+    process = subprocess.Popen(
+        [sys.executable, "-W", "ignore", *command], cwd=CHECKOUT, env={**os.environ, **threads}, text=True,
+        start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
     try:
-        done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=seconds, check=False)
+        said, errors = process.communicate(timeout=limits.seconds + limits.grace)
     except subprocess.TimeoutExpired:
-        return {"note": f"over the limit of {seconds:.0f} s"}
-    if done.returncode:
-        starved = any(word in done.stderr for word in ("MemoryError", "bad_alloc", "Unable to allocate"))
-        said = (done.stderr.strip().splitlines() or [f"status {done.returncode}, no message"])[-1]
-        bound = f"within {memory / 2**30:.0f} GiB"
-        return {"note": f"out of memory {bound}" if starved else f"crashed {bound}: {said[:120]}"}
-    found = json.loads(done.stdout.splitlines()[-1])
-    verdict = judge.verdict(np.load(data_path.with_name("loadings.npy")), sparsity)
+        return late
+    finally:
+        _end(process)
+    if process.returncode:
+        return _failure(process.returncode, errors, limits)
+    found: dict[str, Any] = json.loads(said.splitlines()[-1])
+    if "missing" in found:
+        return {"outcome": "missing", "note": f"skipped: {found['missing']}"}
+    return late if found["seconds"] + found["tuning_seconds"] > limits.seconds else found
+
+
+def _failure(status: int, errors: str, limits: Limits) -> dict[str, Any]:
+    within = f"within {limits.bytes / 2**30:.0f} GiB"
+    if any(word in errors for word in OUT_OF_MEMORY):
+        return {"outcome": "out of memory", "note": f"out of memory {within}"}
+    last = (errors.strip().splitlines() or [f"status {status}, no message"])[-1]
+    return {"outcome": "crashed", "note": f"crashed {within}: {last[:120]}"}
+
+
+def _judged(found: dict[str, Any], verdict: Verdict | str, sparsity: int, largest: float) -> dict[str, Any]:
     if isinstance(verdict, str):
-        return {"note": verdict}
+        return {"outcome": "no answer", "note": verdict}
+    bounds: dict[str, float] = {key: found[key] / largest for key in ("bound", "dual_bound") if key in found}
     notes = [f"{found['fits']} fits"] if found["fits"] > 1 else []
     if verdict.nonzeros < CLOSE * sparsity:
-        notes.append("tuning cut short: f not comparable")
-    return {**found, **vars(verdict), "note": ", ".join(notes)}
+        notes.append(f"only {verdict.nonzeros} of {sparsity} nonzeros")
+    return {"outcome": "answered", **found, **bounds, **vars(verdict), "note": ", ".join(notes)}
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Write the rows as Markdown, with times relative to `svd-threshold` on the same data."""
-    units = {row["case"]: row.get("seconds") for row in rows if row["solver"] == REFERENCE}
-    lines = [
-        "| data, k | solver | seconds | x svd-threshold | tuning s | nonzeros | f raw | f refitted | peak MB | note |"
-    ]
-    lines.append("|---|---|--:|--:|--:|--:|--:|--:|--:|---|")
-    for row in rows:
-        cells = ["—"] * 7
-        if "seconds" in row:
-            unit = units.get(row["case"])
-            times = f"{row['seconds'] / unit:.1f}" if unit else "—"
-            cells = [f"{row['seconds']:.4g}", times, f"{row['tuning_seconds']:.1f}", str(row["nonzeros"])]
-            cells += [f"{row['raw']:.5f}", f"{row['refitted']:.5f}", f"{row['peak_bytes'] / 1e6:.0f}"]
-        lines.append(f"| {row['case']}, {row['sparsity']} | {row['solver']} | {' | '.join(cells)} | {row['note']} |")
-    return "\n".join(lines)
+def versions(modules: dict[str, Any]) -> dict[str, str | None]:
+    """Return the versions of all peers, those in R included."""
+    made: dict[str, str | None] = {}
+    for package in sorted({module.PACKAGE for module in modules.values()}):
+        if package.startswith("R: "):
+            made[package] = r_process.version(package.removeprefix("R: "))
+            continue
+        try:
+            made[package] = distribution_version(package)
+        except PackageNotFoundError:
+            made[package] = None
+    return made
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--limit", type=float, default=600.0, help="seconds for each run, tuning included")
-    parser.add_argument("--memory", type=float, default=16.0, help="GiB of address space for each run")
-    parser.add_argument("--only", default="", help="solvers whose name contains this")
-    parser.add_argument("--case", default="", help="datasets whose name contains this")
-    parser.add_argument("--work", nargs=5, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.work:
-        solver, path, sparsity, patience, memory = arguments.work
-        work(solver, path, int(sparsity), float(patience), int(memory))
-        return
+    options = _arguments()
+    limits = Limits(options.limit, int(options.memory * 2**30), options.repeat, options.threads)
+    name = options.output or ("peers_quick" if options.quick else "peers")
     start = facts()
-    solvers = sorted(parts("solvers"), key=lambda name: (name != REFERENCE, not name.startswith("certpca"), name))
-    limits = (arguments.limit, int(arguments.memory * 2**30))
-    cases = {name: case for module in parts("datasets").values() for name, case in module.CASES.items()}
-    rows: list[dict[str, Any]] = []
-    for case, (sparsity, load) in cases.items():
-        if arguments.case not in case:
+    modules = solvers()
+    rows = {} if options.fresh else _kept(name)
+    available = versions(modules)
+    header = {"quick": options.quick, "limits": vars(limits), "peers": available}
+    listed = cases()
+    order = {(case.name, solver): place for place, (case, solver) in enumerate((c, s) for c in listed for s in modules)}
+    for case in listed:
+        if (options.quick and not case.quick) or options.case not in case.name:
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "data.npy"
-            data = load()
-            data = data - data.mean(axis=0, dtype=np.float64).astype(np.float32)
-            np.save(path, data)
-            judge = Judge(data)
-            for solver in solvers:
-                if arguments.only not in solver:
-                    continue
-                rows.append({"case": case, "sparsity": sparsity, "solver": solver})
-                rows[-1].update(run(solver, path, sparsity, judge, limits))
-                print(rows[-1], file=sys.stderr, flush=True)
-    print(table(rows))
-    if not arguments.only and not arguments.case:
-        print(
-            f"-> {write_results('peers', start, {'limit_seconds': limits[0], 'limit_bytes': limits[1], 'rows': rows})}"
-        )
+        wanted = [
+            solver
+            for solver in modules
+            if options.only in solver
+            and (options.again or _stale(rows.get((case.name, solver)), solver, start["source"]))
+        ]
+        if not wanted:
+            continue
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary)
+            problem = case.load()
+            problem.save(folder / "problem")
+            judge = Judge(problem)
+            for solver in wanted:
+                row = {"case": case.name, "rows": problem.rows, "features": case.features, "sparsity": case.sparsity}
+                row |= {"sparse": problem.means is not None, "solver": solver, "source": start["source"]}
+                row["optimum"] = None if case.optimum is None else case.optimum / judge.largest
+                row["load"] = os.getloadavg()[0]
+                module = modules[solver]
+                if available[module.PACKAGE] is None:
+                    name_of = module.PACKAGE.replace("R: ", "R package ")
+                    row |= {"outcome": "missing", "note": f"skipped: {name_of} is not installed"}
+                else:
+                    row |= run(solver, module, case, folder, judge, limits)
+                rows[case.name, solver] = row
+                print(_line(row), flush=True)
+                kept = [rows[key] for key in sorted(rows, key=lambda key: order.get(key, len(order)))]
+                write_results(name, start, {**header, "rows": kept})
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small cases and tight limits, to peers_quick.json")
+    parser.add_argument("--limit", type=float, help="seconds for each run, tuning included (300; quick: 10)")
+    parser.add_argument("--memory", type=float, default=16.0, help="GiB of address space for each run")
+    parser.add_argument("--repeat", type=float, help="seconds for which short solves are repeated (5; quick: 0.5)")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads of BLAS and of numba")
+    parser.add_argument("--only", default="", help="solvers whose name contains this")
+    parser.add_argument("--case", default="", help="cases whose name contains this")
+    parser.add_argument("--again", action="store_true", help="repeat what is there already")
+    parser.add_argument("--output", default="", help="name of the results, without ending (peers; quick: peers_quick)")
+    parser.add_argument("--fresh", action="store_true", help="forget all earlier results")
+    options = parser.parse_args()
+    options.limit = options.limit or (10.0 if options.quick else 300.0)
+    options.repeat = options.repeat if options.repeat is not None else (0.5 if options.quick else 5.0)
+    return options
+
+
+def _kept(name: str) -> dict[tuple[str, str], dict[str, Any]]:
+    path = RESULTS / f"{name}.json"
+    rows = json.loads(path.read_text())["rows"] if path.exists() else []
+    return {(row["case"], row["solver"]): row for row in rows if "outcome" in row}
+
+
+def _stale(row: dict[str, Any] | None, solver: str, source: str) -> bool:
+    return row is None or row["outcome"] == "missing" or (_ours(solver) and row["source"] != source)
+
+
+def _ours(solver: str) -> bool:
+    return solver.startswith("certpca")
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    """End the process and all it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    process.communicate()
+
+
+def _line(row: dict[str, Any]) -> str:
+    head = f"{row['case']:32} {row['solver']:26}"
+    if row["outcome"] != "answered":
+        return f"{head} {row['note']}"
+    bound = f" bound {row['bound']:.5f}{'' if row['proved'] else ' (claimed)'}" if "bound" in row else ""
+    return (
+        f"{head} {row['seconds']:9.4g} s +{row['tuning_seconds']:8.4g} s  f {row['refitted']:.5f}{bound}  {row['note']}"
+    )
 
 
 if __name__ == "__main__":

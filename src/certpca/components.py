@@ -144,8 +144,8 @@ def decompose(
     disjoint
         Let no feature be in two components: leave out the features of the earlier ones instead of deflating.
     budget
-        Seconds are for all components together, steps for each. The first Ctrl-C ends the run with the components
-        found so far.
+        Seconds are for all components together, in equal shares; steps for each. The first Ctrl-C ends the run with the
+        components found so far.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def decompose(
     trace = operator.trace()
     limits, progress = budget or Budget(), Progress(budget)
     found: list[Solution] = []
-    for count in counts:
+    for number, count in enumerate(counts):
         with progress.until_interrupted():
             problem = remaining_problem(operator, found, deflation, disjoint=disjoint)
         if found and (progress.exhausted or not problem.trace() > NOTHING_LEFT * trace):
@@ -180,7 +180,8 @@ def decompose(
                 count,
                 solver,
                 rng=rng,
-                budget=replace(limits, seconds=max(limits.seconds - progress.seconds, 1e-3)),
+                # A proof may take all the time it is given, so what is left is shared by the components to come.
+                budget=replace(limits, seconds=max((limits.seconds - progress.seconds) / (len(counts) - number), 1e-3)),
                 listener=listener,
                 certify=certify,
                 target_gap=target_gap,

@@ -2,12 +2,11 @@
 
 import numpy as np
 from benchmarks.machine import SHARED
-from benchmarks.peers.objective import Matrix
+from benchmarks.peers.problem import Case, Problem, centred
 
 
-def load() -> Matrix:
-    data: Matrix = np.load(SHARED / "expr_bladderbatch" / "X.npz")["X"]
-    return data
+def load() -> Problem:
+    return centred(np.load(SHARED / "expr_bladderbatch" / "X.npz")["X"])
 
 
-CASES = {"expression 57 x 22283": (10, load)}
+CASES = [Case("expression 57 x 22283", 22283, 10, load)]

@@ -4,16 +4,15 @@ from functools import partial
 
 import numpy as np
 from benchmarks.machine import SHARED
-from benchmarks.peers.objective import Matrix
+from benchmarks.peers.problem import Case, Problem, centred
 
 
-def load(step: int, variants: int) -> Matrix:
+def load(step: int, variants: int) -> Problem:
     genotypes = np.load(SHARED / "simulated" / "chr1_like.npz")["G"]
-    data: Matrix = genotypes[:, ::step][:, :variants].astype(np.float32)
-    return data
+    return centred(genotypes[:, ::step][:, :variants].astype(np.float32))
 
 
-CASES = {
-    "genotypes 2240 x 5000": (83, partial(load, 7, 5000)),
-    "genotypes 2240 x 37493": (624, partial(load, 1, 37493)),
-}
+CASES = [
+    Case("genotypes 2240 x 5000", 5000, 83, partial(load, 7, 5000)),
+    Case("genotypes 2240 x 37493", 37493, 624, partial(load, 1, 37493)),
+]

@@ -1,16 +1,16 @@
 """180 rows made to have exactly the correlation matrix of the pit props."""
 
 import numpy as np
-from benchmarks.peers.objective import Matrix
+from benchmarks.peers.problem import Case, Problem, centred
 
-import certpca
+from certpca.datasets import pitprops_matrix
 
 
-def load() -> Matrix:
-    correlation = certpca.pitprops().submatrix(np.arange(13))
+def load() -> Problem:
     noise = np.random.default_rng(0).standard_normal((180, 13))
     rows, _ = np.linalg.qr(noise - noise.mean(axis=0))
-    return np.asarray(rows @ np.linalg.cholesky(correlation).T, dtype=np.float32)
+    return centred(np.asarray(rows @ np.linalg.cholesky(pitprops_matrix()).T))
 
 
-CASES = {"pit props 180 x 13": (7, load)}
+# The optimum is the published one of exhaustive enumeration.
+CASES = [Case("pit props 180 x 13", 13, 7, load, quick=True, optimum=3.9961896449)]

@@ -1,10 +1,13 @@
-"""certpca's default, `auto`."""
+"""certpca's default, `auto`: many starts, thresholding, swaps."""
 
-from benchmarks.peers.objective import Matrix
-from benchmarks.peers.timing import Answer, timed
+from benchmarks.peers.problem import Problem
+from benchmarks.peers.timing import Answer, Effort, timed
 
 import certpca
 
+LABEL, PACKAGE, ASKS = "certpca `auto`", "certpca", "k"
 
-def solve(data: Matrix, sparsity: int, _patience: float) -> Answer:
-    return timed(lambda: certpca.solve(data, sparsity).component)
+
+def solve(problem: Problem, sparsity: int, effort: Effort) -> Answer:
+    budget = certpca.Budget(seconds=effort.patience)
+    return timed(lambda: certpca.solve(problem.values, sparsity, budget=budget).component, effort)

@@ -1,10 +1,12 @@
 """certpca's `svd-threshold`: the paper's spca-svd."""
 
-from benchmarks.peers.objective import Matrix
-from benchmarks.peers.timing import Answer, timed
+from benchmarks.peers.problem import Problem
+from benchmarks.peers.timing import Answer, Effort, timed
 
 import certpca
 
+LABEL, PACKAGE, ASKS = "certpca `svd-threshold`", "certpca", "k"
 
-def solve(data: Matrix, sparsity: int, _patience: float) -> Answer:
-    return timed(lambda: certpca.solve(data, sparsity, "svd-threshold").component)
+
+def solve(problem: Problem, sparsity: int, effort: Effort) -> Answer:
+    return timed(lambda: certpca.solve(problem.values, sparsity, "svd-threshold").component, effort)

@@ -1,0 +1,17 @@
+"""R's ADMM::admm.spca: the penalised semidefinite relaxation (Ma 2013), bisected to k.
+
+Its matrix does not keep to trace one, so its value is no bound and is not shown.
+"""
+
+from benchmarks.peers.problem import Problem
+from benchmarks.peers.r_process import fit_tuned
+from benchmarks.peers.timing import Answer, Effort
+
+LABEL, PACKAGE, ASKS = "R ADMM `admm.spca`", "R: ADMM", "a penalty"
+FIT = "ADMM::admm.spca(crossprod(x), numpc = 1, rho = penalty)$basis[, 1]"
+MOST_FEATURES, BEYOND = 500, "n² variables: not tried above 500 features"
+
+
+def solve(problem: Problem, sparsity: int, effort: Effort) -> Answer:
+    first = problem.leading()[0] / (10 * sparsity)
+    return fit_tuned("ADMM", FIT, problem, sparsity, first, effort)
