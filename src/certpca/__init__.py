@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from certpca.components import decompose as decompose
     from certpca.datasets import balding_nichols as balding_nichols
     from certpca.datasets import load_table as load_table
+    from certpca.datasets import open_npy as open_npy
     from certpca.datasets import pitprops as pitprops
+    from certpca.datasets import read_geo as read_geo
+    from certpca.datasets import read_plink as read_plink
     from certpca.datasets import rotated_hadamard as rotated_hadamard
+    from certpca.datasets import write_plink as write_plink
     from certpca.errors import CertificateError as CertificateError
     from certpca.errors import CertpcaError as CertpcaError
     from certpca.estimator import SparsePCA as SparsePCA
@@ -39,8 +43,10 @@ if TYPE_CHECKING:
     from certpca.sparsity_path import Path as Path
     from certpca.sparsity_path import path as path
     from certpca.storage import load_certificate as load_certificate
+    from certpca.storage import load_path as load_path
     from certpca.storage import load_solution as load_solution
     from certpca.storage import save_certificate as save_certificate
+    from certpca.storage import save_path as save_path
     from certpca.storage import save_solution as save_solution
 
 __version__ = "0.1.0"
@@ -69,18 +75,24 @@ _HOMES = {
     "from_kernel": "operators",
     "from_matrix": "operators",
     "load_certificate": "storage",
+    "load_path": "storage",
     "load_solution": "storage",
     "load_table": "datasets",
+    "open_npy": "datasets",
     "path": "sparsity_path",
     "pitprops": "datasets",
+    "read_geo": "datasets",
+    "read_plink": "datasets",
     "rotated_hadamard": "datasets",
     "save_certificate": "storage",
+    "save_path": "storage",
     "save_solution": "storage",
     "solve": "api",
     "solve_sdp": "api",
     "solver_named": "solvers",
     "verify": "api",
     "verify_operator": "operators",
+    "write_plink": "datasets",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605

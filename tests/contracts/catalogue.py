@@ -32,6 +32,16 @@ def _memory_map(data, folder):
     return certpca.from_data(np.load(file, mmap_mode="r"))
 
 
+def _packed(data, folder):
+    certpca.write_plink(folder / "data.bed", data)
+    return certpca.from_data(certpca.read_plink(folder / "data.bed"))
+
+
+def _streamed(data, folder):
+    np.save(folder / "data.npy", np.asfortranarray(data))
+    return certpca.from_data(certpca.open_npy(folder / "data.npy", memory=1e-6))
+
+
 def _restricted(data):
     wide = np.concatenate([data[:, :3], data, data[:, :2]], axis=1).astype(float)
     matrix = certpca.from_matrix(np.cov(wide.T))
@@ -47,6 +57,8 @@ OPERATORS = {
     "int8": lambda data, _: certpca.from_data(data),
     "fortran-int8": lambda data, _: certpca.from_data(np.asfortranarray(data)),
     "memory-map": _memory_map,
+    "packed-genotypes": _packed,
+    "streamed": _streamed,
     "csr": lambda data, _: certpca.from_data(scipy.sparse.csr_array(data)),
     "csc": lambda data, _: certpca.from_data(scipy.sparse.csc_matrix(data.astype(np.float32))),
     "pandas": lambda data, _: certpca.from_data(

@@ -9,16 +9,25 @@ from certpca.datasets.examples import (
     pitprops_matrix,
     rotated_hadamard,
 )
-from certpca.datasets.tables import Table, load_table
+from certpca.datasets.geo import SeriesMatrix, read_geo
+from certpca.datasets.plink import PlinkFile, read_plink
+from certpca.datasets.plink_writing import write_plink
+from certpca.datasets.tables import Table, load_table, open_npy
 
 __all__ = [
     "PITPROPS_NAMES",
     "Genotypes",
+    "PlinkFile",
     "RotatedHadamard",
+    "SeriesMatrix",
     "Table",
     "balding_nichols",
     "load_table",
+    "open_npy",
     "pitprops",
     "pitprops_matrix",
+    "read_geo",
+    "read_plink",
     "rotated_hadamard",
+    "write_plink",
 ]

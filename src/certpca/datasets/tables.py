@@ -1,4 +1,4 @@
-"""Tables from files: csv, tsv, npy, npz, parquet and Matrix Market, with their column names."""
+"""Tables from files: csv, tsv, npy, npz, parquet, Matrix Market, PLINK and GEO, with their column names."""
 
 import csv
 import zipfile
@@ -13,6 +13,7 @@ import numpy as np
 
 from certpca.arrays import Vector
 from certpca.errors import DataFileError
+from certpca.operators.readers import DEFAULT_MEMORY, ArrayReader
 from certpca.optional import require
 
 MISSING_TEXTS = frozenset({"", "na", "nan", "n/a", "null", "none", "."})
@@ -36,7 +37,8 @@ def load_table(path: str | Path, *, array: str | None = None) -> Table:
     path
         ``.csv``, ``.tsv`` or ``.txt`` (a header and a first column of labels are recognised),
         ``.npy`` (memory-mapped), ``.npz`` (NumPy's or scipy.sparse's), ``.parquet`` (needs the
-        ``parquet`` extra) or ``.mtx`` / ``.mtx.gz`` (Matrix Market).
+        ``parquet`` extra), ``.mtx`` / ``.mtx.gz`` (Matrix Market), ``.bed`` (PLINK genotypes, streamed;
+        see `read_plink` for filters) or ``series_matrix.txt`` / ``series_matrix.txt.gz`` (GEO).
     array
         Which array of an ``.npz`` archive to take.
     """
@@ -72,12 +74,52 @@ def _reader(file: Path) -> Callable[[Path, str | None], Table]:
         ".parquet": lambda path, _: _read_parquet(path),
         ".mtx": lambda path, _: _read_matrix_market(path),
         ".mtx.gz": lambda path, _: _read_matrix_market(path),
+        ".bed": lambda path, _: _read_genotypes(path),
+        "series_matrix.txt": lambda path, _: _read_series_matrix(path),
+        "series_matrix.txt.gz": lambda path, _: _read_series_matrix(path),
     }
-    for ending, reader in endings.items():
-        if file.name.lower().endswith(ending):
-            return reader
+    fitting = [ending for ending in endings if file.name.lower().endswith(ending)]
+    if fitting:
+        return endings[max(fitting, key=len)]
     msg = f"{str(file)!r} has an unknown format; known endings are {', '.join(endings)}"
     raise DataFileError(msg)
+
+
+def open_npy(path: str | Path, *, memory: float = DEFAULT_MEMORY) -> ArrayReader:
+    """Open an ``.npy`` file without reading it; the result is data wherever data are asked for.
+
+    Products walk over the file in its own order, by blocks. Smaller files are better loaded.
+
+    Parameters
+    ----------
+    path
+        A table of numbers written by `numpy.save`.
+    memory
+        GiB for blocks on their way from the file.
+
+    Examples
+    --------
+    >>> import numpy as np, certpca, tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "data.npy"
+    >>> np.save(file, np.random.default_rng(0).standard_normal((50, 8)))
+    >>> certpca.solve(certpca.open_npy(file), 3).support.size
+    3
+    """
+    return ArrayReader(load_table(path).data, memory)
+
+
+def _read_genotypes(file: Path) -> Table:
+    from certpca.datasets.plink import read_plink
+
+    genotypes = read_plink(file)
+    return Table(genotypes, genotypes.names)
+
+
+def _read_series_matrix(file: Path) -> Table:
+    from certpca.datasets.geo import read_geo
+
+    series = read_geo(file)
+    return Table(series.data, series.names)
 
 
 def _read_npz(file: Path, array: str | None) -> Table:

