@@ -1,0 +1,28 @@
+"""Figure 1: f against sparsity on genotypes of chromosomes and on gene expression."""
+
+from typing import Any
+
+from experiments.paper import figures, page
+from experiments.paper.cases import CASES
+from experiments.paper.curves import of_case
+from experiments.running import Run
+
+TITLE = "Figure 1: f against sparsity, genotypes and gene expression"
+SHOWN = ("simulated", "chr1", "bladder")
+NEEDS = tuple(folder for key in SHOWN for folder in CASES[key].needs)
+INTRODUCTION = [
+    "The paper shows HGDP/HapMap chromosomes 1 and 2 and GSE10072. Here: a simulation in the exact shape of its",
+    "chromosome 1, at its eight sparsities; common variants of chromosome 1 of 1000 Genomes; bladder tissue on",
+    "the same chip as GSE10072. Other sparsities are the paper's shares of the number of features, and a few small",
+    "ones for expression.",
+]
+
+
+def compute(run: Run) -> list[dict[str, Any]]:
+    """Measure all methods and prove bounds."""
+    return [of_case(run, key) for key in SHOWN]
+
+
+def render(cases: list[dict[str, Any]]) -> None:
+    """Draw the panels and say where methods part."""
+    page.section("paper.figure1_captured", figures.section(TITLE, INTRODUCTION, cases, "paper_figure1"))
