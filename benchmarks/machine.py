@@ -13,6 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from certpca.storage import write_text_whole
+
 CHECKOUT = Path(__file__).parents[1]
 SHARED = CHECKOUT.parent / "shared" / "data"
 PACKAGES = ("certpca", "numpy", "scipy", "scikit-learn", "abess")
@@ -62,9 +64,8 @@ def write_results(name: str, start: dict[str, Any], content: dict[str, Any]) -> 
     """Write results with the facts taken at the start, and whether src changed since: such numbers have no commit."""
     path = Path(__file__).parent / "results" / f"{name}.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(
-        json.dumps({"machine": start, "source_changed": _source() != start["source"], **content}, indent=1) + "\n"
-    )
+    content = {"machine": start, "source_changed": _source() != start["source"], **content}
+    write_text_whole(path, json.dumps(content, indent=1) + "\n")
     return path
 
 
