@@ -20,9 +20,9 @@ NEWTON_STEPS = 40
 class Point:
     """ρ (`level`), Σ Y_i (`total`) in the coordinates of `basis`, and how far rounding can have moved it (`doubt`).
 
-    `values` are about its eigenvalues. With a basis Q that is only nearly orthogonal, ξ = Qη with |η|² ≤ 1/σ_min(Q)²,
-    so bounds are divided by `turn`, a lower bound of σ_min(Q)². `error` bounds the roundings of QᵀF in the Frobenius
-    norm.
+    `values` are about its eigenvalues, `reach` about the most that one Y_i has along the leading direction of P. With a
+    basis Q that is only nearly orthogonal, ξ = Qη with |η|² ≤ 1/σ_min(Q)², so bounds are divided by `turn`, a lower
+    bound of σ_min(Q)². `error` bounds the roundings of QᵀF in the Frobenius norm.
     """
 
     level: float
@@ -32,6 +32,7 @@ class Point:
     weights: Vector
     theta: Vector | None
     values: Vector
+    reach: float
     turn: float
     error: float
     prepared: Prepared
@@ -69,11 +70,11 @@ def point_of(prepared: Prepared, evidence: Mapping[str, Any], prefix: str) -> Po
     weights /= weights.sum()
     drift = float(np.linalg.norm(basis.T @ basis - np.eye(depth))) + gamma(depth + 4) * depth * 2
     require(drift < 0.01, "its density matrix has no usable eigenvectors")
-    total, strays = np.zeros((depth, depth)), 0.0
+    total, strays, reach = np.zeros((depth, depth)), 0.0, 0.0
     for columns, block in prepared.blocks():
         z, stray = dual_vectors(basis.T @ block, weights, level, None if theta is None else theta[columns])
         total += z @ z.T
-        strays += stray
+        strays, reach = strays + stray, max(reach, float(np.square(z[-1]).max()))
     total = (total + total.T) / 2
     trace = float(np.trace(total)) * (1 + gamma(depth))
     # √λ_max moves by at most the length of all errors of the columns together; sums round as inner products do.
@@ -82,7 +83,7 @@ def point_of(prepared: Prepared, evidence: Mapping[str, Any], prefix: str) -> Po
     error = math.sqrt(depth) * gamma(depth + 4) * math.sqrt(prepared.trace) * 1.01
     require(bool(np.isfinite(total).all()), "its numbers overflow")
     values: Vector = np.asarray(np.linalg.eigvalsh(total))
-    point = Point(level, total, doubt, basis, weights, theta, values, 1.0 - drift, error, prepared)
+    point = Point(level, total, doubt, basis, weights, theta, values, reach, 1.0 - drift, error, prepared)
     prepared.latest.clear()
     prepared.latest[key.hexdigest()] = point
     return point
@@ -164,7 +165,9 @@ def screen(prepared: Prepared, point: Point, k: int, objective: float) -> tuple[
     def decidable(values: Vector) -> tuple[float, bool, bool]:
         # A lower level is a stronger demand, so it may be moved below the largest eigenvalue.
         lowered = min(without, float(values[-1]) - noise)
-        return lowered, bool(values[-2] + noise < lowered), bool(forced > values[-1] + noise)
+        # Without Y_i there is still what the others have along the leading direction.
+        may_include = values[-2] + noise < lowered and point.total[-1, -1] - point.reach < lowered
+        return lowered, bool(may_include), bool(forced > values[-1] + noise)
 
     if not any(decidable(point.values)[1:]):  # most often so, and eigenvectors would take a while
         return outside, inside
