@@ -17,12 +17,17 @@ import certpca
 
 SPARSITIES = (624, 1875, 3125, 4372, 5628, 6873, 8122, 9377)
 MIDDLE = 4372
+ROUNDS = 3
 
 
 def measure(certificates: bool, target_gap: float, limit: float) -> dict[str, Any]:
     operator = certpca.from_data(np.load(SHARED / "simulated" / "chr1_like.npz")["G"], missing="mean")
-    solution, one_solve = _timed(lambda: certpca.solve(operator, MIDDLE))
-    found, path = _timed(lambda: certpca.path(operator, SPARSITIES))
+    one_solve = path = float("inf")
+    for _ in range(ROUNDS):  # in turns, so that what else the machine does disturbs both
+        solution, seconds = _timed(lambda: certpca.solve(operator, MIDDLE))
+        one_solve = min(one_solve, seconds)
+        found, seconds = _timed(lambda: certpca.path(operator, SPARSITIES))
+        path = min(path, seconds)
     # A path must not buy its speed with worse components.
     assert found.objectives[SPARSITIES.index(MIDDLE)] >= solution.objective * (1 - 1e-9)
     row = {
@@ -45,6 +50,7 @@ def measure(certificates: bool, target_gap: float, limit: float) -> dict[str, An
             "one_certificate_seconds": one_proof,
             "certificates_seconds": both - path,
             "certificates_over_one": (both - path) / one_proof,
+            "everything_over_one": both / (one_solve + one_proof),
         }
     return row
 

@@ -123,7 +123,8 @@ def evidence_for(
     def point(prefix: str) -> dict[str, Any]:
         found = {f"{prefix}density": densities(rng, depth), f"{prefix}level": levels(rng, scale)}
         if "screen_level" not in evidence and rng.random() < 0.5:  # roots may be absurd: they only suggest
-            found[f"{prefix}theta"] = np.clip(absurd(rng, (size,), scale), -1e300, 1e300)
+            with np.errstate(all="ignore"):
+                found[f"{prefix}theta"] = np.nan_to_num(absurd(rng, (size,), scale))
         return found
 
     evidence: dict[str, Any] = {}

@@ -95,13 +95,13 @@ def _power_of_two(largest: float) -> float:
     return 2.0 ** min(1000, max(-1000, math.frexp(largest)[1])) if largest > 0 else 1.0
 
 
-def dense_columns(values: Any, columns: slice) -> Vector:
-    """Return columns of whatever holds the values, in float64."""
+def dense_columns(values: Any, columns: slice, chosen: Any = None) -> Vector:
+    """Return a run of columns of whatever holds the values, or some of that run, in float64."""
     if getattr(values, "format", None) in ("bsr", "coo", "dia"):  # these cannot be cut
         values = values.tocsc()
     part = values[:, columns]
     part = part.toarray() if hasattr(part, "toarray") else to_numpy(part)
-    return np.asarray(part, dtype=np.float64)
+    return np.asarray(part if chosen is None else part[:, chosen], dtype=np.float64)
 
 
 def _square_root(matrix: Vector, slack: float, unit: float) -> Prepared:
@@ -134,8 +134,8 @@ def _standardised(source: Source) -> Prepared:
     rows, size = (int(side) for side in source.values.shape)
     require(source.divisor > 0 and math.isfinite(source.divisor), "the divisor of the covariance is not positive")
 
-    def filled(columns: slice) -> tuple[Vector, NDArray[np.bool_]]:
-        raw = dense_columns(source.values, columns)
+    def filled(columns: slice, chosen: Any = None) -> tuple[Vector, NDArray[np.bool_]]:
+        raw = dense_columns(source.values, columns, chosen)
         hole = np.isnan(raw) if source.missing is None else raw == source.missing
         require(
             not hole.any() or bool(source.fill_missing and source.center),
@@ -153,9 +153,9 @@ def _standardised(source: Source) -> Prepared:
     require(-1074 <= power <= 1023, "the data are too large or too small to square")
     units = np.ldexp(1.0, np.minimum(exponents, 1023))
 
-    def columns_and_errors(columns: slice) -> tuple[Vector, Vector]:
-        raw, hole = filled(columns)
-        raw /= units[columns]
+    def columns_and_errors(columns: slice, chosen: Any = None) -> tuple[Vector, Vector]:
+        raw, hole = filled(columns, chosen)
+        raw /= units[columns] if chosen is None else units[columns][chosen]
         count = np.maximum(rows - hole.sum(axis=0), 1)
         mean = raw.sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
         centred = np.where(hole, 0.0, raw - mean)
@@ -183,7 +183,7 @@ def _standardised(source: Source) -> Prepared:
         for part in column_slices(rows, size):
             mine = (support >= part.start) & (support < part.stop)
             if mine.any():
-                scores += columns_and_errors(part)[0][:, support[mine] - part.start] @ loadings[mine]
+                scores += columns_and_errors(part, support[mine] - part.start)[0] @ loadings[mine]
         length = float(np.linalg.norm(loadings))
         value = float(scores @ scores)
         off = (error + gamma(support.size + 16) * math.sqrt(trace)) * length
@@ -197,7 +197,7 @@ def _standardised(source: Source) -> Prepared:
         for part in column_slices(rows, size):
             mine = (features >= part.start) & (features < part.stop)
             if mine.any():
-                chosen[:, mine] = columns_of(part)[:, features[mine] - part.start]
+                chosen[:, mine] = columns_and_errors(part, features[mine] - part.start)[0]
         matrix = chosen.T @ chosen
         slack = gamma(rows + 8) * trace + 2 * error * math.sqrt(trace) + error**2
         return (matrix + matrix.T) / 2, slack * (1 + gamma(16))
