@@ -11,9 +11,12 @@ from certpca.arrays import Vector
 from certpca.certificates.checker.data import Prepared
 from certpca.certificates.checker.dual import point_of, screen
 from certpca.certificates.checker.numbers import array_of, gamma, largest_eigenvalue, require
+from certpca.certificates.checker.reduced import reduced_bound
 from certpca.certificates.checker.search_tree import search_tree_bound
 from certpca.certificates.checker.semidefinite import semidefinite_bound
 from certpca.result import Certificate
+
+RANDOM = "l0-reduced-random"
 
 Mask = NDArray[np.bool_]
 Proved = tuple[float, Mask, Mask]  # bound, features in no optimal support, features in every one
@@ -162,6 +165,12 @@ def _search_tree_rule(prepared: Prepared, certificate: Certificate, objective: f
     return max(proved[0], _floor(dropped, objective)), everywhere, nowhere
 
 
+def _reduced_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
+    """Evaluate a dual point in a few directions and bound the others."""
+    del objective
+    return reduced_bound(prepared, certificate, random=certificate.kind == RANDOM), *_nobody(prepared)
+
+
 RULES: dict[str, Rule] = {
     "trace": _trace_rule,
     "largest-eigenvalue": _eigenvalue_rule,
@@ -170,4 +179,6 @@ RULES: dict[str, Rule] = {
     "l0-tree": _tree_rule,
     "sdp-dual": _semidefinite_rule,
     "search-tree": _search_tree_rule,
+    "l0-reduced": _reduced_rule,
+    RANDOM: _reduced_rule,
 }
