@@ -173,7 +173,7 @@ class _Rows:
         return from_data(
             self._take(chosen),
             center=source.center,
-            scale=source.scale,
+            scale=source.scale,  # type: ignore[arg-type]
             missing="mean" if source.fill_missing else "error",
             names=self._names,
         )

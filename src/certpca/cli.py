@@ -135,6 +135,9 @@ def _add_data_options(command: argparse.ArgumentParser, *, several: bool = False
 def _add_preparation_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--covariance", action="store_true", help="the file holds a covariance or correlation matrix")
     command.add_argument("--correlation", action="store_true", help="scale columns to unit variance")
+    command.add_argument(
+        "--hardy-weinberg", action="store_true", help="divide genotypes (0, 1, 2) by √(2p(1 - p)), as geneticists do"
+    )
     command.add_argument("--uncentred", action="store_true", help="do not subtract column means")
     command.add_argument("--missing", choices=("error", "mean"), default="error", help="what to do with missing values")
     command.add_argument("--array", help="name of the array in an npz archive")
@@ -162,11 +165,11 @@ def _preparation(options: argparse.Namespace, names: Any) -> dict[str, Any]:
         return {
             "names": names,
             "center": not options.uncentred,
-            "scale": options.correlation,
+            "scale": "2pq" if options.hardy_weinberg else options.correlation,
             "missing": options.missing,
         }
-    for flag in ("correlation", "uncentred"):
-        if getattr(options, flag):
+    for flag in ("correlation", "hardy-weinberg", "uncentred"):
+        if getattr(options, flag.replace("-", "_")):
             msg = f"--covariance uses the matrix as it is; --{flag} cannot be applied to it"
             raise _usage_error(msg)
     if options.missing != "error":

@@ -73,7 +73,8 @@ class Source:
     values
         NumPy array, an array of another library, or scipy.sparse.
     center, scale
-        Whether column means are subtracted and columns then scaled to unit variance.
+        Whether column means are subtracted and columns then scaled to unit variance; ``"2pq"`` divides them by
+        √(2p(1 − p)) instead, where 2p is the mean.
     divisor
         What products of columns are divided by.
     missing, fill_missing
@@ -83,7 +84,7 @@ class Source:
     kind: str
     values: Any
     center: bool = False
-    scale: bool = False
+    scale: bool | str = False
     divisor: float = 1.0
     missing: int | None = None
     fill_missing: bool = False
@@ -93,7 +94,7 @@ class Source:
         return {
             "kind": self.kind,
             "center": bool(self.center),
-            "scale": bool(self.scale),
+            "scale": self.scale if isinstance(self.scale, str) else bool(self.scale),
             "divisor": float(self.divisor),
             "missing": self.missing,
             "fill_missing": bool(self.fill_missing),

@@ -238,10 +238,38 @@ def test_a_variant_without_any_genotype(tmp_path: Path, rng: Any) -> None:
     assert certpca.read_plink(tmp_path / "data", max_missing=0.5).shape[1] == 299
 
 
-def test_scaling_by_allele_frequency_is_not_taken_for_unit_variance(tmp_path: Path, rng: Any) -> None:
-    reader = stored("plink", planted(rng, missing=0.0), tmp_path)
-    with pytest.raises(InvalidProblemError, match="scale must be True"):
-        certpca.from_data(reader, scale="2pq")  # type: ignore[arg-type]
+@pytest.mark.parametrize("missing", [0.0, 0.05])
+def test_scaling_by_allele_frequency(missing: float, tmp_path: Path, rng: Any) -> None:
+    table = planted(rng, missing=missing)
+    calls = np.where(table < 0, np.nan, table.astype(np.float64))
+    varying = (np.nanmean(calls, axis=0) > 0) & (np.nanmean(calls, axis=0) < 2)
+    table, calls = table[:, varying], calls[:, varying]
+    reader = stored("plink", table, tmp_path)
+    streamed = certpca.from_data(reader, scale="2pq", missing="mean")
+    inside = certpca.from_data(table, scale="2pq", missing="mean")
+    share = np.nanmean(calls, axis=0) / 2
+    scaled = np.nan_to_num(calls - 2 * share) / np.sqrt(2 * share * (1 - share))
+    expected = scaled.T @ scaled / (table.shape[0] - 1)
+    everything = np.arange(table.shape[1])
+    np.testing.assert_allclose(streamed.submatrix(everything), expected, atol=1e-5)
+    np.testing.assert_allclose(inside.submatrix(everything), expected, atol=1e-5)
+    certificate = certpca.certify(streamed, 5, budget=certpca.Budget(seconds=5))
+    assert certificate.normalisation["scale"] == "2pq"
+    proof = certpca.verify(certificate, table)
+    assert proof.upper_bound <= certificate.upper_bound
+    plain = certpca.certify(certpca.from_data(table, missing="mean"), 5, budget=certpca.Budget(seconds=5))
+    assert plain.fingerprint != certificate.fingerprint
+
+
+def test_scaling_by_allele_frequency_needs_genotypes_that_vary(rng: Any) -> None:
+    with pytest.raises(InvalidDataError, match="allele frequency of 0"):
+        certpca.from_data(np.array([[0, 1], [0, 2], [0, 0]], dtype=np.int8), scale="2pq")
+    with pytest.raises(InvalidDataError, match="allele frequency"):
+        certpca.from_data(rng.standard_normal((5, 3)) - 10, scale="2pq")
+    with pytest.raises(InvalidProblemError, match="needs centring"):
+        certpca.from_data(np.array([[0, 1], [1, 2]], dtype=np.int8), scale="2pq", center=False)
+    with pytest.raises(InvalidProblemError, match='or "2pq"'):
+        certpca.from_data(np.array([[0, 1], [1, 2]], dtype=np.int8), scale="unit")  # type: ignore[arg-type]
 
 
 def test_what_needs_all_numbers_at_once(tmp_path: Path, rng: Any) -> None:

@@ -35,6 +35,7 @@ from certpca.operators.streamed import StreamedCovariance
 STREAMED_FROM = 2 << 30  # bytes of a memory map from which it is walked over by blocks that fit a budget
 
 Missing = Literal["error", "mean"]
+Scale = bool | Literal["2pq"]
 
 
 class DataOptions(TypedDict, total=False):
@@ -42,7 +43,7 @@ class DataOptions(TypedDict, total=False):
 
     covariance: bool
     center: bool
-    scale: bool
+    scale: Scale
     missing: Missing
     ddof: int | None
     names: Any
@@ -101,7 +102,7 @@ def from_data(
     data: Any,
     *,
     center: bool = True,
-    scale: bool = False,
+    scale: Scale = False,
     missing: Missing = "error",
     ddof: int | None = None,
     names: Any = None,
@@ -118,7 +119,8 @@ def from_data(
         Subtract column means, implicitly.
     scale
         Divide by column standard deviations, implicitly: the correlation matrix. Without
-        centring, divide by the root mean square.
+        centring, divide by the root mean square. ``"2pq"`` divides genotypes (0, 1, 2) by √(2p(1 − p)) instead, as
+        geneticists do, where p is half the mean of a column.
     missing
         ``"error"`` refuses missing values (NaN; -9 in integers that are otherwise not
         negative); ``"mean"`` puts the column mean there, which is zero after centring.
@@ -136,11 +138,13 @@ def from_data(
     if missing not in ("error", "mean"):
         msg = f'missing must be "error" or "mean", got {missing!r}'
         raise InvalidProblemError(msg)
-    if isinstance(scale, str):
-        msg = f"scale must be True (unit variances) or False, got {scale!r}"
+    if isinstance(scale, str) and (scale != "2pq" or not center):
+        msg = f'scale must be True (unit variances), False or "2pq", which needs centring; got {scale!r}'
         raise InvalidProblemError(msg)
     if isinstance(data, np.memmap) and data.nbytes >= STREAMED_FROM:
         data = ArrayReader(data)
+    if not isinstance(scale, str):
+        scale = bool(scale)
     values, found = values_and_names(data)
     require_table(values)
     rows, size = (int(side) for side in values.shape)
@@ -175,8 +179,9 @@ def from_data(
         values = _fill_sparse(values, moments.mean)
     columns = _standardisation(moments, divisor, code, labels, center=center, scale=scale)
     description = (
-        f"{'correlation' if scale else 'covariance'} matrix ({'centred' if center else 'uncentred'}, "
-        f"divided by {divisor}) of {rows} x {size} {'sparse ' if sparse else ''}data"
+        f"{'correlation' if scale is True else 'covariance'} matrix ({'centred' if center else 'uncentred'}, "
+        f"{'scaled by √(2p(1 − p)), ' if scale == '2pq' else ''}divided by {divisor}) of {rows} x {size} "
+        f"{'sparse ' if sparse else ''}data"
     )
     return kind(values, columns, _working_type(values, moments), labels, description, given)
 
@@ -289,7 +294,7 @@ def _standardisation(
     names: tuple[str, ...] | None,
     *,
     center: bool,
-    scale: bool,
+    scale: Scale,
 ) -> Standardisation:
     variance = moments.squares / divisor
     if not variance.any():
@@ -297,7 +302,10 @@ def _standardisation(
         msg = f"every column is {what}, so there is no variance to explain; check that features are columns"
         raise InvalidDataError(msg)
     weight = np.ones_like(variance)
-    if scale:
+    if scale == "2pq":
+        weight = 1.0 / np.sqrt(_expected_variance(moments, names))
+        variance = variance * weight**2
+    elif scale:
         flat = np.flatnonzero(variance == 0.0)
         if flat.size:
             what = "constant" if center else "zero"
@@ -317,6 +325,20 @@ def _standardisation(
     return Standardisation(
         mean, weight, variance, float(divisor), center, scale, code if holes else None, holes and code is None
     )
+
+
+def _expected_variance(moments: Moments, names: tuple[str, ...] | None) -> Vector:
+    """Return 2p(1 − p), the variance of genotypes under Hardy-Weinberg equilibrium."""
+    share = moments.mean / 2
+    bad = np.flatnonzero(~((share > 0) & (share < 1)))
+    if bad.size:
+        msg = (
+            f"{label_of(int(bad[0]), names)} has an allele frequency of {share[bad[0]]:g}, and {bad.size} columns have "
+            'none between 0 and 1; scale="2pq" is for genotypes counted 0, 1, 2 that vary: drop the others '
+            "(PLINK files: maf=)"
+        )
+        raise InvalidDataError(msg)
+    return np.asarray(2 * share * (1 - share))
 
 
 def _working_type(values: Any, moments: Moments) -> Any:
