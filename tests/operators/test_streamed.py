@@ -317,3 +317,33 @@ def test_published_genotypes(shared: Path, name: str) -> None:
     assert mine.objective == pytest.approx(theirs.objective, rel=1e-9)
     certificate = certpca.certify(reader, 30, solution=mine, missing="mean", branching=False, target_gap=0.5)
     assert certpca.verify(certificate, table).upper_bound == certpca.verify(certificate, reader).upper_bound
+
+
+def test_filters_on_the_command_line(tmp_path: Path, rng: Any, capsys: Any) -> None:
+    table = planted(rng, missing=0.0)
+    table[:, 3] = 0
+    stored("plink", table, tmp_path)
+    file, result = str(tmp_path / "data.bed"), str(tmp_path / "result.json")
+    filters = ["--maf", "0.1", "--every", "2"]
+    command = ["solve", file, "-k", "4", "--certify", "--hardy-weinberg", *filters, "--json", "--output", result]
+    assert main(command) == 0
+    solved = json.loads(capsys.readouterr().out)
+    kept = certpca.read_plink(file, maf=0.1, every=2)
+    assert solved["size"] == kept.shape[1] < table.shape[1] / 2 + 1
+    certificate = str(tmp_path / "result.certificate.json")
+    assert main(["verify", certificate, file, *filters]) == 0
+    assert main(["verify", certificate, file]) == 1  # other variants
+
+
+def test_filters_are_for_plink_files(tmp_path: Path, capsys: Any) -> None:
+    np.save(tmp_path / "data.npy", np.eye(4))
+    assert main(["solve", str(tmp_path / "data.npy"), "-k", "2", "--maf", "0.1"]) == 2
+    assert "only for PLINK files" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", ["cross-validation", "stability"])
+def test_choosing_by_rows_is_refused_for_files_read_by_columns(method: str, tmp_path: Path, rng: Any) -> None:
+    reader = stored("plink", planted(rng, missing=0.0), tmp_path)
+    with pytest.raises(InvalidProblemError, match="read by columns"):
+        certpca.choose_sparsity(reader, [2, 4], method=method)
+    assert certpca.choose_sparsity(reader, [2, 4, 8]).sparsity in (2, 4, 8)
