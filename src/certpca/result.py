@@ -9,6 +9,8 @@ from typing import Any
 from certpca.arrays import Indices, Vector
 from certpca.budget import Step
 
+RANDOM = "-random"  # how kinds of certificates end that hold with a probability
+FAILURE = 1e-12  # the probability with which one of these may be wrong
 PROVED_OPTIMAL = 1e-6  # a gap that is rounding and nothing else to the reader
 
 
@@ -145,6 +147,11 @@ class Certificate:
     def gap(self) -> float:
         """Largest possible loss of the stored loadings: 1 - objective / upper_bound."""
         return 0.0 if self.upper_bound == 0 else max(0.0, 1.0 - self.objective / self.upper_bound)
+
+    @property
+    def failure_probability(self) -> float:
+        """Zero, but for kinds whose check draws random numbers: the probability that those mislead."""
+        return FAILURE if self.kind.endswith(RANDOM) else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,7 +26,7 @@ from certpca.operators.base import LARGEST_FORMED_SIZE
 from certpca.relaxation.l0_dual import DualPoint, DualProblem, dual_depth, improve
 from certpca.relaxation.regions import Cover, Region, cover
 from certpca.relaxation.sdp import solve_relaxation
-from certpca.result import PROVED_OPTIMAL, Certificate
+from certpca.result import PROVED_OPTIMAL, RANDOM, Certificate
 
 ROW_SUMS_UP_TO = 4096  # features up to which every pair of columns is multiplied
 ALWAYS_OPTIMAL = 200  # features up to which the optimum is proved, whatever gap was asked for
@@ -212,8 +212,8 @@ def _reduced(
     directions, triangle = np.linalg.qr(stored.astype(np.float64))
     problem = DualProblem(operator, sparsity, directions * np.where(np.diagonal(triangle) < 0, -1.0, 1.0))
     point = _root(problem, incumbent, goal, None, cheap, progress)
-    kind = "l0-reduced" if dual_depth(operator) <= LARGEST_FORMED_SIZE else "l0-reduced-random"
-    return proved(kind, {"basis": stored, **point_evidence(point)})
+    sure = dual_depth(operator) <= LARGEST_FORMED_SIZE
+    return proved("l0-reduced" if sure else f"l0-reduced{RANDOM}", {"basis": stored, **point_evidence(point)})
 
 
 def _tree(

@@ -31,10 +31,9 @@ from certpca.arrays import Vector
 from certpca.certificates.checker.data import Prepared
 from certpca.certificates.checker.dual import point_of
 from certpca.certificates.checker.numbers import array_of, gamma, largest_eigenvalue, require
-from certpca.result import Certificate
+from certpca.result import FAILURE, Certificate
 
 LARGEST_FACTORED = 8192
-FAILURE = 1e-12  # probability with which a bound of the random kind may be wrong
 STARTS, PRODUCTS = 16, 14
 ARITHMETIC = 1e-3
 

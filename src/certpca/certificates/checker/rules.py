@@ -14,9 +14,7 @@ from certpca.certificates.checker.numbers import array_of, gamma, largest_eigenv
 from certpca.certificates.checker.reduced import reduced_bound
 from certpca.certificates.checker.search_tree import search_tree_bound
 from certpca.certificates.checker.semidefinite import semidefinite_bound
-from certpca.result import Certificate
-
-RANDOM = "l0-reduced-random"
+from certpca.result import RANDOM, Certificate
 
 Mask = NDArray[np.bool_]
 Proved = tuple[float, Mask, Mask]  # bound, features in no optimal support, features in every one
@@ -168,7 +166,7 @@ def _search_tree_rule(prepared: Prepared, certificate: Certificate, objective: f
 def _reduced_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """Evaluate a dual point in a few directions and bound the others."""
     del objective
-    return reduced_bound(prepared, certificate, random=certificate.kind == RANDOM), *_nobody(prepared)
+    return reduced_bound(prepared, certificate, random=certificate.kind.endswith(RANDOM)), *_nobody(prepared)
 
 
 RULES: dict[str, Rule] = {
@@ -180,5 +178,5 @@ RULES: dict[str, Rule] = {
     "sdp-dual": _semidefinite_rule,
     "search-tree": _search_tree_rule,
     "l0-reduced": _reduced_rule,
-    RANDOM: _reduced_rule,
+    f"l0-reduced{RANDOM}": _reduced_rule,
 }
