@@ -139,8 +139,13 @@ def _add_preparation_options(command: argparse.ArgumentParser) -> None:
         "--hardy-weinberg", action="store_true", help="divide genotypes (0, 1, 2) by √(2p(1 - p)), as geneticists do"
     )
     command.add_argument("--uncentred", action="store_true", help="do not subtract column means")
+    command.add_argument("--device", help="where to compute, such as cuda (needs torch or CuPy)")
     command.add_argument("--missing", choices=("error", "mean"), default="error", help="what to do with missing values")
     _add_file_options(command)
+
+
+def _device(options: argparse.Namespace) -> dict[str, Any]:
+    return {} if options.device is None else {"device": options.device}
 
 
 def _add_file_options(command: argparse.ArgumentParser) -> None:
@@ -190,6 +195,7 @@ def _preparation(options: argparse.Namespace, names: Any) -> dict[str, Any]:
             "center": not options.uncentred,
             "scale": "2pq" if options.hardy_weinberg else options.correlation,
             "missing": options.missing,
+            **_device(options),
         }
     for flag in ("correlation", "hardy-weinberg", "uncentred"):
         if getattr(options, flag.replace("-", "_")):
@@ -198,7 +204,7 @@ def _preparation(options: argparse.Namespace, names: Any) -> dict[str, Any]:
     if options.missing != "error":
         msg = "--covariance uses the matrix as it is; --missing cannot be applied to it"
         raise _usage_error(msg)
-    return {"names": names, "covariance": True}
+    return {"names": names, "covariance": True, **_device(options)}
 
 
 def _budget(options: argparse.Namespace) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from certpca.arrays import Vector, is_host, namespace, to_vector
+from certpca.arrays import Vector, is_host, namespace, to_device, to_vector
 from certpca.errors import InvalidDataError, InvalidProblemError
 from certpca.operators.base import Operator
 from certpca.operators.covariance import Covariance, DenseCovariance, SparseCovariance, Standardisation
@@ -46,6 +46,7 @@ class DataOptions(TypedDict, total=False):
     scale: Scale
     missing: Missing
     ddof: int | None
+    device: str | None
     names: Any
 
 
@@ -57,7 +58,7 @@ def as_operator(data: Any, **options: Any) -> Operator:
             raise InvalidProblemError(msg)
         return data
     if options.pop("covariance", False):
-        unused = sorted(set(options) - {"names"})
+        unused = sorted(set(options) - {"names", "device"})
         if unused:
             msg = f"with covariance=True the matrix is used as it is; {', '.join(unused)} cannot be applied to it"
             raise InvalidProblemError(msg)
@@ -65,7 +66,7 @@ def as_operator(data: Any, **options: Any) -> Operator:
     return from_data(data, **options)
 
 
-def from_matrix(matrix: Any, *, names: Any = None) -> Operator:
+def from_matrix(matrix: Any, *, device: str | None = None, names: Any = None) -> Operator:
     """Take a covariance, correlation or kernel matrix as it is.
 
     Parameters
@@ -74,6 +75,8 @@ def from_matrix(matrix: Any, *, names: Any = None) -> Operator:
         Symmetric positive semidefinite: NumPy or another array library, scipy.sparse, or a
         pandas or polars DataFrame. Rounding-size asymmetry is averaged away; eigenvalues
         down to -1e-6 of the largest are accepted, as published matrices have them.
+    device
+        Where to compute, as in `from_data`.
     names
         One name for each feature. Taken from a DataFrame's columns by default.
 
@@ -94,8 +97,10 @@ def from_matrix(matrix: Any, *, names: Any = None) -> Operator:
         raise InvalidDataError(msg)
     labels = checked_names(names, found, values.shape[1])
     if is_sparse(values):
+        refuse_device(device, "a sparse matrix")
         return SparseOperator(checked_sparse_matrix(values), labels, given=values)
-    return ExplicitOperator(checked_dense_matrix(values), labels, given=values)
+    moved = values if device is None else to_device(values, device)
+    return ExplicitOperator(checked_dense_matrix(moved), labels, given=values)
 
 
 def from_data(
@@ -105,6 +110,7 @@ def from_data(
     scale: Scale = False,
     missing: Missing = "error",
     ddof: int | None = None,
+    device: str | None = None,
     names: Any = None,
 ) -> Covariance:
     """Take samples x features and stand for their covariance, which is never formed.
@@ -126,6 +132,9 @@ def from_data(
         negative); ``"mean"`` puts the column mean there, which is zero after centring.
     ddof
         Products are divided by rows minus ddof; by default 1 when centred, 0 when not.
+    device
+        Where to compute: ``"cuda"`` moves the data to a GPU once, through torch or CuPy, where that helps (products,
+        certificates); what is proved is proved on the host. By default data are used where they are.
     names
         One name for each feature. Taken from a DataFrame's columns by default.
 
@@ -161,12 +170,16 @@ def from_data(
     labels = checked_names(names, found, size)
     sparse = is_sparse(values)
     kind: type[Covariance]
+    given = values
+    if device is not None:
+        refuse_device(device if sparse or isinstance(values, Reader) else None, "sparse data, or data in a file")
+        values = to_device(values, device)
     if isinstance(values, Reader):
         kind, code = StreamedCovariance, values.missing_code()
         moments = values.moments(center=center)
     elif sparse:
         kind = SparseCovariance
-        values = _sparse_columns(values)
+        given = values = _sparse_columns(values)
         moments = sparse_moments(values, center=center)
         code = None
     else:
@@ -174,7 +187,6 @@ def from_data(
         code = genotype_code(values)
         moments = dense_moments(values, code, center=center)
     _refuse_bad_values(moments, labels, missing, code)
-    given = values
     if sparse and moments.any_missing:
         values = _fill_sparse(values, moments.mean)
     columns = _standardisation(moments, divisor, code, labels, center=center, scale=scale)
@@ -243,6 +255,13 @@ def from_kernel(
     label = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", "own")
     description = f"{'centred ' if center else ''}{label} kernel matrix of {values.shape[0]} samples"
     return KernelOperator(values, function, centred=center, names=labels, description=description)
+
+
+def refuse_device(device: str | None, what: str) -> None:
+    """Say that some kinds of data are worked with on the host only."""
+    if device is not None:
+        msg = f"device={device!r} is for dense arrays in memory; {what} cannot be moved there"
+        raise InvalidProblemError(msg)
 
 
 def _sparse_columns(values: Any) -> Any:
