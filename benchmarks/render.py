@@ -103,6 +103,70 @@ def optimal() -> str:
     return "\n".join(lines)
 
 
+def path_cost() -> str | None:
+    found = _results("path")
+    if found is None or "everything_over_one" not in found:
+        return None
+    count, middle = len(found["sparsities"]), found["sparsities"][(len(found["sparsities"]) - 1) // 2]
+    one, all_of = found["one_solve_seconds"], found["path_seconds"]
+    proof, proofs = found["one_certificate_seconds"], found["certificates_seconds"]
+    lines = [
+        f"| | one sparsity ({middle:,}) s | {count} sparsities s | ratio |",
+        "|---|--:|--:|--:|",
+        f"| components | {one:.0f} | {all_of:.0f} | {found['path_over_solve']:.2f} |",
+        f"| proofs, gap at most {found['target_gap']:.0%} | {proof:.0f} | {proofs:.0f} "
+        f"| {found['certificates_over_one']:.2f} |",
+        f"| both | {one + proof:.0f} | {all_of + proofs:.0f} | {found['everything_over_one']:.2f} |",
+    ]
+    return "\n".join(lines)
+
+
+def kernel() -> str | None:
+    found = _results("kernel")
+    if found is None:
+        return None
+    lines = [
+        "| solver | fit s | share of a dense direction | memory MB | kernel matrix would take MB |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    lines += [
+        f"| `{row['solver']}` | {row['seconds']:.0f} | {row['share_of_dense']:.2%} | {row['memory_bytes'] / 1e6:.0f} "
+        f"| {row['kernel_matrix_bytes'] / 1e6:.0f} |"
+        for row in found["rows"]
+    ]
+    return "\n".join(lines)
+
+
+def device() -> str | None:
+    found = _results("device_compare")
+    if found is None:
+        return None
+    rows = {(row["backend"], row["job"], row["sparsity"]): row for row in found["rows"]}
+    lines = [
+        "| job | k | host, 16 cores s | torch s | CuPy s | torch / host | largest difference | device GiB, torch |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for (backend, job, sparsity), host in rows.items():
+        if backend != "numpy":
+            continue
+        torch, cupy = rows["torch", job, sparsity], rows["cupy", job, sparsity]
+        parts = [("", "seconds")]
+        if job == "certify":
+            parts = [(", search only", "seconds_without_proof"), (", with the proof on the host", "seconds")]
+        differs = max(torch["relative_difference"], cupy["relative_difference"])
+        lines += [
+            f"| `{job}`{what} | {sparsity:,} | {host[key]:.3g} | {torch[key]:.3g} | {cupy[key]:.3g} "
+            f"| {host[key] / torch[key]:.1f} x faster | {differs:.0e} | {torch['peak_gib']:.1f} |"
+            for what, key in parts
+        ]
+    return "\n".join(lines)
+
+
+def _results(name: str) -> dict[str, Any] | None:
+    file = RESULTS / f"{name}.json"
+    return json.loads(file.read_text()) if file.exists() else None
+
+
 def _rows(name: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = json.loads((RESULTS / f"{name}.json").read_text())["rows"]
     return rows
@@ -112,6 +176,7 @@ TABLES: dict[str, dict[str, Callable[[], str | None]]] = {
     "README.md": {"peers": peers, "certificates": certificates},
     "docs/semidefinite.md": {"ladder": ladder, "constants": constants},
     "docs/branching.md": {"optimal": optimal},
+    "docs/costs.md": {"path": path_cost, "kernel": kernel, "device": device},
 }
 
 
