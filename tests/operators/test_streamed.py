@@ -342,7 +342,7 @@ def test_filters_are_for_plink_files(tmp_path: Path, capsys: Any) -> None:
 
 
 @pytest.mark.parametrize("method", ["cross-validation", "stability"])
-def test_choosing_by_rows_is_refused_for_files_read_by_columns(method: str, tmp_path: Path, rng: Any) -> None:
+def test_choosing_by_rows_is_refused_for_files_read_by_columns(method: Any, tmp_path: Path, rng: Any) -> None:
     reader = stored("plink", planted(rng, missing=0.0), tmp_path)
     with pytest.raises(InvalidProblemError, match="read by columns"):
         certpca.choose_sparsity(reader, [2, 4], method=method)
