@@ -114,6 +114,9 @@ def test_pipeline_grid_search_pandas_and_pickle(groups):
     assert list(frame.columns) == ["sparsekernelpca0", "sparsekernelpca1"]
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.transform(groups), frame)
+    other = model.set_output(transform="polars").transform(groups)
+    assert other.columns == ["sparsekernelpca0", "sparsekernelpca1"]
+    np.testing.assert_array_equal(other.to_numpy(), frame.to_numpy())
 
 
 def test_bad_input_is_named(groups):
