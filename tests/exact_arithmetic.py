@@ -59,7 +59,10 @@ def exact(source: Source, sparsity: int) -> Exact | None:
         products = [[sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0)) for b in columns] for a in columns]
         if source.scale:
             norms = [products[i][i] for i in range(size)]
-            if 0 in norms:
+            if source.scale == "2pq":
+                shares = [_mean(column, source) / 2 for column in values.T]
+                norms = [2 * share * (1 - share) * Fraction(source.divisor) for share in shares]
+            if min(norms) <= 0:
                 return None
         else:
             products = [[entry / Fraction(source.divisor) for entry in row] for row in products]
@@ -76,11 +79,17 @@ def exact(source: Source, sparsity: int) -> Exact | None:
 
 
 def _standardised(column: Any, source: Source) -> list[Fraction]:
-    holes = [bool(np.isnan(x)) if source.missing is None else x == source.missing for x in column]
-    present = [Fraction(float(x)) for x, hole in zip(column, holes, strict=True) if not hole]
-    mean = sum(present, Fraction(0)) / max(len(present), 1) if source.center else Fraction(0)
-    rest = iter(present)
-    return [Fraction(0) if hole else next(rest) - mean for hole in holes]
+    mean = _mean(column, source) if source.center else Fraction(0)
+    return [Fraction(0) if _hole(x, source) else Fraction(float(x)) - mean for x in column]
+
+
+def _mean(column: Any, source: Source) -> Fraction:
+    present = [Fraction(float(x)) for x in column if not _hole(x, source)]
+    return sum(present, Fraction(0)) / max(len(present), 1)
+
+
+def _hole(x: Any, source: Source) -> bool:
+    return bool(np.isnan(x)) if source.missing is None else bool(x == source.missing)
 
 
 # --- cases ------------------------------------------------------------------------------------------------------------
@@ -147,7 +156,9 @@ def sources(rng: np.random.Generator, kind: str, form: str) -> Source:
         missing = -9 if table.dtype == np.int8 else None
         table = np.where(holes, -9 if missing else np.nan, table).astype(table.dtype)
     divisor = float(rng.choice([1, table.shape[0], 1e-3, 1e13]))
-    scale = form == "correlation" or (form != "data" and rng.random() < 0.3)
+    scale: bool | str = form == "correlation" or (form != "data" and rng.random() < 0.3)
+    if kind == "bytes" and center and rng.random() < 0.5:
+        scale = "2pq"
     return Source("data", table, center, scale, divisor, missing, form == "missing")
 
 

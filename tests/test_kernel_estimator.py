@@ -113,7 +113,10 @@ def test_pipeline_grid_search_pandas_and_pickle(groups):
     frame = model.transform(pandas.DataFrame(groups).to_numpy())
     assert list(frame.columns) == ["sparsekernelpca0", "sparsekernelpca1"]
     again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.transform(groups), frame)
+    np.testing.assert_allclose(again.transform(groups), frame, rtol=1e-12)
+    other = model.set_output(transform="polars").transform(groups)
+    assert other.columns == ["sparsekernelpca0", "sparsekernelpca1"]
+    np.testing.assert_allclose(other.to_numpy(), frame.to_numpy(), rtol=1e-12)
 
 
 def test_bad_input_is_named(groups):

@@ -70,7 +70,7 @@ def _thousand_genomes(title: str, folder: str) -> Case:
 
 CASES = {
     "simulated": Case(
-        "simulated genotypes", ("simulated",), lambda: genotypes("simulated").calls, lambda _: CHR1, (300, 60)
+        "simulated genotypes", ("simulated",), lambda: genotypes("simulated").calls, lambda _: CHR1, (420, 60)
     ),
     "chr1": _thousand_genomes("1000 Genomes, chromosome 1", "geno_1kg_chr1"),
     "chr22": _thousand_genomes("1000 Genomes, chromosome 22", "geno_1kg_chr22"),

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from certpca.errors import InvalidProblemError, MissingDependencyError
+
 Array = Any  # a panel in any namespace that follows the array API standard
 Vector = NDArray[np.float64]  # host numbers; also used for small host matrices
 Indices = NDArray[np.intp]
@@ -48,6 +50,28 @@ def to_numpy(array: Array) -> NDArray[Any]:
     if hasattr(array, "detach"):  # torch
         return np.asarray(array.detach().cpu().numpy())
     return np.from_dlpack(array)
+
+
+def to_device(array: Array, device: str) -> Array:
+    """Copy an array to a device, such as ``"cuda"``, by torch or, where that is not installed, by CuPy."""
+    from importlib.util import find_spec
+
+    host = to_numpy(array)
+    try:
+        if find_spec("torch") is not None:
+            import torch
+
+            return torch.asarray(host.copy() if not host.flags.writeable else host, device=device)
+        if find_spec("cupy") is not None and device.startswith("cuda"):
+            import cupy
+
+            with cupy.cuda.Device(int(device.partition(":")[2] or 0)):
+                return cupy.asarray(host)
+    except (AssertionError, RuntimeError, TypeError, ValueError) as error:
+        msg = f"the data cannot be moved to device {device!r}: {error}"
+        raise InvalidProblemError(msg) from error
+    msg = f"device={device!r} needs torch or, for CUDA devices, CuPy; neither is installed"
+    raise MissingDependencyError(msg)
 
 
 def to_vector(array: Array) -> Vector:

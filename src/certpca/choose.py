@@ -16,6 +16,7 @@ from certpca.budget import Budget, Listener
 from certpca.errors import InvalidProblemError
 from certpca.operators import DataOptions, Operator, as_operator, from_data
 from certpca.operators.inputs import is_sparse
+from certpca.operators.readers import Reader
 from certpca.result import Solution, Source
 from certpca.sparsity_path import Path, path
 
@@ -155,6 +156,9 @@ class _Rows:
                 'give samples x features, or use method="elbow"'
             )
             raise InvalidProblemError(msg)
+        if isinstance(self._source.values, Reader):
+            msg = f"{method} takes rows apart, but the data stay in a file that is read by columns; use method='elbow'"
+            raise InvalidProblemError(msg)
         self.count = int(self._source.values.shape[0])
         if self.count < 2 * parts:
             msg = f"{method} needs at least two rows in each of {parts} parts, got {self.count} rows"
@@ -173,7 +177,7 @@ class _Rows:
         return from_data(
             self._take(chosen),
             center=source.center,
-            scale=source.scale,
+            scale=source.scale,  # type: ignore[arg-type]
             missing="mean" if source.fill_missing else "error",
             names=self._names,
         )

@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("solvers", help="list the solvers")
     listing.set_defaults(run=_solvers)
 
-    formats = "Formats: csv, tsv, txt, npy, npz, parquet, mtx (Matrix Market)."
+    formats = "Formats: csv, tsv, txt, npy, npz, parquet, mtx (Matrix Market), bed (PLINK), series_matrix.txt (GEO)."
     solve = commands.add_parser("solve", help="find a sparse component of a data file", epilog=formats)
     _add_data_options(solve)
     solve.add_argument("--solver", default="auto", help="see `certpca solvers`")
@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     verify = commands.add_parser("verify", help="check a certificate against data, trusting nothing", epilog=formats)
     verify.add_argument("certificate", help="JSON file written by certify; its evidence lies beside it")
     verify.add_argument("file", help="the data or the matrix it was made for")
-    verify.add_argument("--array", help="name of the array in an npz archive")
+    _add_file_options(verify)
     verify.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     verify.set_defaults(run=_verify)
 
@@ -135,9 +135,40 @@ def _add_data_options(command: argparse.ArgumentParser, *, several: bool = False
 def _add_preparation_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--covariance", action="store_true", help="the file holds a covariance or correlation matrix")
     command.add_argument("--correlation", action="store_true", help="scale columns to unit variance")
+    command.add_argument(
+        "--hardy-weinberg", action="store_true", help="divide genotypes (0, 1, 2) by √(2p(1 - p)), as geneticists do"
+    )
     command.add_argument("--uncentred", action="store_true", help="do not subtract column means")
+    command.add_argument("--device", help="where to compute, such as cuda (needs torch or CuPy)")
     command.add_argument("--missing", choices=("error", "mean"), default="error", help="what to do with missing values")
+    _add_file_options(command)
+
+
+def _device(options: argparse.Namespace) -> dict[str, Any]:
+    return {} if options.device is None else {"device": options.device}
+
+
+def _add_file_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--array", help="name of the array in an npz archive")
+    genotypes = command.add_argument_group("PLINK files (.bed)")
+    genotypes.add_argument("--maf", type=float, help="leave out variants whose rarer allele is rarer than this")
+    genotypes.add_argument("--max-missing", type=float, help="leave out variants with a larger share of missing calls")
+    genotypes.add_argument("--keep", metavar="FILE", help="only these samples (one on each line)")
+    genotypes.add_argument("--remove", metavar="FILE", help="not these samples")
+    genotypes.add_argument("--chromosomes", metavar="1,2,X", help="only variants of these")
+    genotypes.add_argument("--every", type=int, metavar="N", help="only every nth variant")
+    genotypes.add_argument("--memory", type=float, metavar="GIB", help="for blocks on their way from the file")
+
+
+def _table(options: argparse.Namespace, file: str) -> Any:
+    """Read a data file with the filters asked for."""
+    from certpca.datasets import load_table
+
+    names = ("maf", "max_missing", "keep", "remove", "chromosomes", "every", "memory")
+    settings = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    if "chromosomes" in settings:
+        settings["chromosomes"] = settings["chromosomes"].split(",")
+    return load_table(file, array=options.array, genotypes=settings)
 
 
 def _add_proof_options(command: argparse.ArgumentParser) -> None:
@@ -162,17 +193,18 @@ def _preparation(options: argparse.Namespace, names: Any) -> dict[str, Any]:
         return {
             "names": names,
             "center": not options.uncentred,
-            "scale": options.correlation,
+            "scale": "2pq" if options.hardy_weinberg else options.correlation,
             "missing": options.missing,
+            **_device(options),
         }
-    for flag in ("correlation", "uncentred"):
-        if getattr(options, flag):
+    for flag in ("correlation", "hardy-weinberg", "uncentred"):
+        if getattr(options, flag.replace("-", "_")):
             msg = f"--covariance uses the matrix as it is; --{flag} cannot be applied to it"
             raise _usage_error(msg)
     if options.missing != "error":
         msg = "--covariance uses the matrix as it is; --missing cannot be applied to it"
         raise _usage_error(msg)
-    return {"names": names, "covariance": True}
+    return {"names": names, "covariance": True, **_device(options)}
 
 
 def _budget(options: argparse.Namespace) -> Any:
@@ -188,14 +220,13 @@ def _print_json(fields: dict[str, Any]) -> None:
 
 def _solve(options: argparse.Namespace) -> int:
     from certpca.api import solve
-    from certpca.datasets import load_table
     from certpca.present.terminal import live_progress, print_solution
     from certpca.solvers import solver_named
     from certpca.storage import save_solution, solution_to_dict
 
     solver = solver_named(options.solver, **_settings(options.set))
     budget = _budget(options)
-    table = load_table(options.file, array=options.array)
+    table = _table(options, options.file)
     with live_progress() as listener:
         solution = solve(
             table.data,
@@ -219,7 +250,6 @@ def _solve(options: argparse.Namespace) -> int:
 
 
 def _path(options: argparse.Namespace) -> int:
-    from certpca.datasets import load_table
     from certpca.present.figures import save_path
     from certpca.present.terminal import live_progress
     from certpca.sparsity_path import path
@@ -227,7 +257,7 @@ def _path(options: argparse.Namespace) -> int:
     from certpca.storage import solution_to_dict
 
     budget = _budget(options)
-    table = load_table(options.file, array=options.array)
+    table = _table(options, options.file)
     with live_progress() as listener:
         found = path(
             table.data,
@@ -252,13 +282,12 @@ def _path(options: argparse.Namespace) -> int:
 
 def _certify(options: argparse.Namespace) -> int:
     from certpca.api import certify
-    from certpca.datasets import load_table
     from certpca.present.terminal import live_progress, print_certificate
     from certpca.storage import certificate_to_dict, load_certificate, save_certificate
 
     budget = _budget(options)
     warm = load_certificate(options.warm) if options.warm else None
-    table = load_table(options.file, array=options.array)
+    table = _table(options, options.file)
     with live_progress() as listener:
         certificate = certify(
             table.data,
@@ -282,13 +311,12 @@ def _certify(options: argparse.Namespace) -> int:
 
 def _verify(options: argparse.Namespace) -> int:
     from certpca.api import verify
-    from certpca.datasets import load_table
     from certpca.errors import CertificateError
     from certpca.present.terminal import print_proof
     from certpca.storage import load_certificate, proof_to_dict
 
     certificate = load_certificate(options.certificate)
-    table = load_table(options.file, array=options.array)
+    table = _table(options, options.file)
     try:
         proof = verify(certificate, table.data)
     except CertificateError as error:
@@ -306,7 +334,6 @@ def _verify(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from certpca.datasets import load_table
     from certpca.present.report import Files, read_labels, write_report
     from certpca.present.terminal import live_progress
     from certpca.storage import certificate_beside, load_path, load_solution
@@ -323,7 +350,7 @@ def _report(options: argparse.Namespace) -> int:
     )
     given: dict[str, Any] = {}
     if options.data:
-        table = load_table(options.data, array=options.array)
+        table = _table(options, options.data)
         given = {"data": table.data, **_preparation(options, table.names)}
         if options.labels:
             given["labels"] = read_labels(options.labels, options.data, table.data.shape[0])

@@ -9,6 +9,8 @@ from typing import Any
 from certpca.arrays import Indices, Vector
 from certpca.budget import Step
 
+RANDOM = "-random"  # how kinds of certificates end that hold with a probability
+FAILURE = 1e-12  # the probability with which one of these may be wrong
 PROVED_OPTIMAL = 1e-6  # a gap that is rounding and nothing else to the reader
 
 
@@ -73,7 +75,8 @@ class Source:
     values
         NumPy array, an array of another library, or scipy.sparse.
     center, scale
-        Whether column means are subtracted and columns then scaled to unit variance.
+        Whether column means are subtracted and columns then scaled to unit variance; ``"2pq"`` divides them by
+        √(2p(1 − p)) instead, where 2p is the mean.
     divisor
         What products of columns are divided by.
     missing, fill_missing
@@ -83,7 +86,7 @@ class Source:
     kind: str
     values: Any
     center: bool = False
-    scale: bool = False
+    scale: bool | str = False
     divisor: float = 1.0
     missing: int | None = None
     fill_missing: bool = False
@@ -93,7 +96,7 @@ class Source:
         return {
             "kind": self.kind,
             "center": bool(self.center),
-            "scale": bool(self.scale),
+            "scale": self.scale if isinstance(self.scale, str) else bool(self.scale),
             "divisor": float(self.divisor),
             "missing": self.missing,
             "fill_missing": bool(self.fill_missing),
@@ -144,6 +147,11 @@ class Certificate:
     def gap(self) -> float:
         """Largest possible loss of the stored loadings: 1 - objective / upper_bound."""
         return 0.0 if self.upper_bound == 0 else max(0.0, 1.0 - self.objective / self.upper_bound)
+
+    @property
+    def failure_probability(self) -> float:
+        """Zero, but for kinds whose check draws random numbers: the probability that those mislead."""
+        return FAILURE if self.kind.endswith(RANDOM) else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -119,6 +119,7 @@ def evidence_for(
     rng: np.random.Generator, kind: str, shape: tuple[int, int], scale: float
 ) -> tuple[dict[str, Any], Any]:
     depth, size = shape
+    evidence: dict[str, Any] = {}
 
     def point(prefix: str) -> dict[str, Any]:
         found = {f"{prefix}density": densities(rng, depth), f"{prefix}level": levels(rng, scale)}
@@ -127,11 +128,15 @@ def evidence_for(
                 found[f"{prefix}theta"] = np.nan_to_num(absurd(rng, (size,), scale))
         return found
 
-    evidence: dict[str, Any] = {}
     tree = None
-    if kind.startswith("l0") and rng.random() < 0.5:
+    if kind in ("l0-dual", "l0-tree") and rng.random() < 0.5:
         evidence |= point("screen_")
     if kind == "l0-dual":
+        evidence |= point("")
+    if kind.startswith("l0-reduced"):
+        count = int(rng.integers(1, max(depth, 2)))
+        evidence = {"basis": rng.standard_normal((depth, count)) * 10.0 ** rng.integers(-3, 3)}
+        depth = count
         evidence |= point("")
     if kind == "l0-tree":
         tree, pairs_above, rays = branches(rng)
@@ -159,7 +164,10 @@ def loadings_for(rng: np.random.Generator, judge: Exact, sparsity: int) -> tuple
 # --- the property -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", ["trace", "row-sums", "largest-eigenvalue", "l0-dual", "l0-tree", "sdp-dual"])
+@pytest.mark.parametrize(
+    "rule",
+    ["trace", "row-sums", "largest-eigenvalue", "l0-dual", "l0-tree", "sdp-dual", "l0-reduced", "l0-reduced-random"],
+)
 @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 @given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS), form=st.sampled_from(FORMS))
 def test_no_evidence_proves_too_much(rule: str, seed: int, kind: str, form: str) -> None:

@@ -238,10 +238,38 @@ def test_a_variant_without_any_genotype(tmp_path: Path, rng: Any) -> None:
     assert certpca.read_plink(tmp_path / "data", max_missing=0.5).shape[1] == 299
 
 
-def test_scaling_by_allele_frequency_is_not_taken_for_unit_variance(tmp_path: Path, rng: Any) -> None:
-    reader = stored("plink", planted(rng, missing=0.0), tmp_path)
-    with pytest.raises(InvalidProblemError, match="scale must be True"):
-        certpca.from_data(reader, scale="2pq")  # type: ignore[arg-type]
+@pytest.mark.parametrize("missing", [0.0, 0.05])
+def test_scaling_by_allele_frequency(missing: float, tmp_path: Path, rng: Any) -> None:
+    table = planted(rng, missing=missing)
+    calls = np.where(table < 0, np.nan, table.astype(np.float64))
+    varying = (np.nanmean(calls, axis=0) > 0) & (np.nanmean(calls, axis=0) < 2)
+    table, calls = table[:, varying], calls[:, varying]
+    reader = stored("plink", table, tmp_path)
+    streamed = certpca.from_data(reader, scale="2pq", missing="mean")
+    inside = certpca.from_data(table, scale="2pq", missing="mean")
+    share = np.nanmean(calls, axis=0) / 2
+    scaled = np.nan_to_num(calls - 2 * share) / np.sqrt(2 * share * (1 - share))
+    expected = scaled.T @ scaled / (table.shape[0] - 1)
+    everything = np.arange(table.shape[1])
+    np.testing.assert_allclose(streamed.submatrix(everything), expected, atol=1e-5)
+    np.testing.assert_allclose(inside.submatrix(everything), expected, atol=1e-5)
+    certificate = certpca.certify(streamed, 5, budget=certpca.Budget(seconds=5))
+    assert certificate.normalisation["scale"] == "2pq"
+    proof = certpca.verify(certificate, table)
+    assert proof.upper_bound <= certificate.upper_bound
+    plain = certpca.certify(certpca.from_data(table, missing="mean"), 5, budget=certpca.Budget(seconds=5))
+    assert plain.fingerprint != certificate.fingerprint
+
+
+def test_scaling_by_allele_frequency_needs_genotypes_that_vary(rng: Any) -> None:
+    with pytest.raises(InvalidDataError, match="allele frequency of 0"):
+        certpca.from_data(np.array([[0, 1], [0, 2], [0, 0]], dtype=np.int8), scale="2pq")
+    with pytest.raises(InvalidDataError, match="allele frequency"):
+        certpca.from_data(rng.standard_normal((5, 3)) - 10, scale="2pq")
+    with pytest.raises(InvalidProblemError, match="needs centring"):
+        certpca.from_data(np.array([[0, 1], [1, 2]], dtype=np.int8), scale="2pq", center=False)
+    with pytest.raises(InvalidProblemError, match='or "2pq"'):
+        certpca.from_data(np.array([[0, 1], [1, 2]], dtype=np.int8), scale="unit")  # type: ignore[arg-type]
 
 
 def test_what_needs_all_numbers_at_once(tmp_path: Path, rng: Any) -> None:
@@ -289,3 +317,33 @@ def test_published_genotypes(shared: Path, name: str) -> None:
     assert mine.objective == pytest.approx(theirs.objective, rel=1e-9)
     certificate = certpca.certify(reader, 30, solution=mine, missing="mean", branching=False, target_gap=0.5)
     assert certpca.verify(certificate, table).upper_bound == certpca.verify(certificate, reader).upper_bound
+
+
+def test_filters_on_the_command_line(tmp_path: Path, rng: Any, capsys: Any) -> None:
+    table = planted(rng, missing=0.0)
+    table[:, 3] = 0
+    stored("plink", table, tmp_path)
+    file, result = str(tmp_path / "data.bed"), str(tmp_path / "result.json")
+    filters = ["--maf", "0.1", "--every", "2"]
+    command = ["solve", file, "-k", "4", "--certify", "--hardy-weinberg", *filters, "--json", "--output", result]
+    assert main(command) == 0
+    solved = json.loads(capsys.readouterr().out)
+    kept = certpca.read_plink(file, maf=0.1, every=2)
+    assert solved["size"] == kept.shape[1] < table.shape[1] / 2 + 1
+    certificate = str(tmp_path / "result.certificate.json")
+    assert main(["verify", certificate, file, *filters]) == 0
+    assert main(["verify", certificate, file]) == 1  # other variants
+
+
+def test_filters_are_for_plink_files(tmp_path: Path, capsys: Any) -> None:
+    np.save(tmp_path / "data.npy", np.eye(4))
+    assert main(["solve", str(tmp_path / "data.npy"), "-k", "2", "--maf", "0.1"]) == 2
+    assert "only for PLINK files" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", ["cross-validation", "stability"])
+def test_choosing_by_rows_is_refused_for_files_read_by_columns(method: Any, tmp_path: Path, rng: Any) -> None:
+    reader = stored("plink", planted(rng, missing=0.0), tmp_path)
+    with pytest.raises(InvalidProblemError, match="read by columns"):
+        certpca.choose_sparsity(reader, [2, 4], method=method)
+    assert certpca.choose_sparsity(reader, [2, 4, 8]).sparsity in (2, 4, 8)

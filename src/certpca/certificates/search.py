@@ -4,7 +4,7 @@ What is found is only a suggestion. The bound that a certificate claims is the o
 derives from its evidence, rounded up.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -17,14 +17,16 @@ from certpca.budget import Progress
 from certpca.certificates.branching import TreeSearch
 from certpca.certificates.checker import Examiner
 from certpca.certificates.proving import ROUNDED_UP, Prover
+from certpca.errors import InvalidProblemError
 from certpca.linalg.eigen import leading_on_support
+from certpca.linalg.sample_space import leading_directions
 from certpca.linalg.swaps import SwapSearch
 from certpca.operators import Operator, on_host
 from certpca.operators.base import LARGEST_FORMED_SIZE
 from certpca.relaxation.l0_dual import DualPoint, DualProblem, dual_depth, improve
 from certpca.relaxation.regions import Cover, Region, cover
 from certpca.relaxation.sdp import solve_relaxation
-from certpca.result import PROVED_OPTIMAL, Certificate
+from certpca.result import PROVED_OPTIMAL, RANDOM, Certificate
 
 ROW_SUMS_UP_TO = 4096  # features up to which every pair of columns is multiplied
 ALWAYS_OPTIMAL = 200  # features up to which the optimum is proved, whatever gap was asked for
@@ -32,6 +34,8 @@ TREE_UP_TO = 512  # features left over by screening up to which supports are sea
 TREE_NODES = 1000
 NODES_BEYOND_TARGET = 50
 ROOT_STEPS = 80
+LARGEST_FACTOR_BYTES = 6 << 30
+DEFAULT_DEPTH = 256  # directions of sample space where there are too many samples for all of them
 NEAR = (0.7, 2.0)  # ratios of sparsities at which a density is worth going on from; upwards it is nearly right
 WARM_STEPS = 4
 CHEAP_DEPTH = 300  # up to here a step costs so little that the relaxation is solved to its end
@@ -86,6 +90,7 @@ class Goal:
     warm: Certificate | None = None
     semidefinite: bool = False
     known: Certificate | None = None
+    depth: int | None = None
     shared: Shared | None = None
 
     def reached(self, objective: float, bound: float) -> bool:
@@ -131,14 +136,15 @@ def _search(
             return bound <= incumbent.objective * (1 + PROVED_OPTIMAL)
         return goal.reached(incumbent.objective, bound)
 
-    if near_enough(cheap) or progress.exhausted or dual_depth(operator) > LARGEST_FORMED_SIZE:
+    if near_enough(cheap) or progress.exhausted:
         return proved(kind, {})
+    if _too_deep(operator, goal.depth):
+        certificate = _reduced(operator, sparsity, incumbent, goal, cheap, progress, proved)
+        return certificate if certificate.upper_bound < cheap else proved(kind, {})
     warm = _usable(goal.warm, prover.fingerprint)
-    # The bound kρ + λ_max(Σ Y_i) of a dual point holds for every k.
+    # The bound kρ + λ_max(Σ Y_i) of a dual point holds for every k, so another sparsity's may do.
     if warm is not None and near_enough(warm.upper_bound + (sparsity - warm.sparsity) * _level(warm)):
-        certificate = proved("l0-dual", dict(warm.evidence))
-        if near_enough(certificate.upper_bound):
-            return certificate
+        return proved("l0-dual", dict(warm.evidence))
     assert goal.shared is not None
     problem = goal.shared.dual.at(sparsity)
     point = _root(problem, incumbent, goal, warm, cheap, progress)
@@ -177,6 +183,37 @@ def _search(
             branched = proved("l0-tree", {**screening, **cover_evidence(found)}, tree_of(found))
             certificate = min(certificate, branched, key=lambda made: made.upper_bound)
     return certificate
+
+
+def _too_deep(operator: Operator, wanted: int | None) -> bool:
+    """Whether to work with fewer directions than there are: because of time, or of memory, or as asked for."""
+    depth = dual_depth(operator)
+    asked = wanted is not None and wanted < depth
+    return asked or depth > LARGEST_FORMED_SIZE or 4 * depth * operator.size > LARGEST_FACTOR_BYTES
+
+
+def _reduced(
+    operator: Operator,
+    sparsity: int,
+    incumbent: Incumbent,
+    goal: Goal,
+    cheap: float,
+    progress: Progress,
+    proved: Callable[[str, dict[str, Any]], Certificate],
+) -> Certificate:
+    """Solve the dual along a few directions of sample space; the checker bounds what the others can add."""
+    if operator.source().kind == "matrix" or dual_depth(operator) != operator.factor().depth:
+        msg = "a certificate of smaller depth is for data with at most as many samples as features"
+        raise InvalidProblemError(msg)
+    count = DEFAULT_DEPTH if goal.depth is None else goal.depth
+    found, _ = leading_directions(operator, count, np.random.default_rng(0))
+    # What is stored is single precision; the problem is posed for what the checker will make of that.
+    stored = found.astype(np.float32)
+    directions, triangle = np.linalg.qr(stored.astype(np.float64))
+    problem = DualProblem(operator, sparsity, directions * np.where(np.diagonal(triangle) < 0, -1.0, 1.0))
+    point = _root(problem, incumbent, goal, None, cheap, progress)
+    sure = dual_depth(operator) <= LARGEST_FORMED_SIZE
+    return proved("l0-reduced" if sure else f"l0-reduced{RANDOM}", {"basis": stored, **point_evidence(point)})
 
 
 def _tree(

@@ -3,7 +3,7 @@
 import csv
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from certpca.arrays import Vector
-from certpca.errors import DataFileError
+from certpca.errors import DataFileError, InvalidProblemError
 from certpca.operators.readers import DEFAULT_MEMORY, ArrayReader
 from certpca.optional import require
 
@@ -29,7 +29,7 @@ class Table:
     names: tuple[str, ...] | None = None
 
 
-def load_table(path: str | Path, *, array: str | None = None) -> Table:
+def load_table(path: str | Path, *, array: str | None = None, genotypes: Mapping[str, Any] | None = None) -> Table:
     """Read a table of numbers; the ending of the file's name tells the format.
 
     Parameters
@@ -41,9 +41,11 @@ def load_table(path: str | Path, *, array: str | None = None) -> Table:
         see `read_plink` for filters) or ``series_matrix.txt`` / ``series_matrix.txt.gz`` (GEO).
     array
         Which array of an ``.npz`` archive to take.
+    genotypes
+        Filters and settings of `read_plink`, for ``.bed`` files.
     """
     file = Path(path)
-    reader = _reader(file)
+    reader = _reader(file, genotypes or {})
     if not file.exists():
         msg = f"there is no file {str(file)!r}"
         raise DataFileError(msg)
@@ -64,7 +66,7 @@ def load_table(path: str | Path, *, array: str | None = None) -> Table:
         raise DataFileError(msg) from error
 
 
-def _reader(file: Path) -> Callable[[Path, str | None], Table]:
+def _reader(file: Path, genotypes: Mapping[str, Any]) -> Callable[[Path, str | None], Table]:
     endings: dict[str, Callable[[Path, str | None], Table]] = {
         ".csv": lambda path, _: _read_text(path, ","),
         ".tsv": lambda path, _: _read_text(path, "\t"),
@@ -74,11 +76,14 @@ def _reader(file: Path) -> Callable[[Path, str | None], Table]:
         ".parquet": lambda path, _: _read_parquet(path),
         ".mtx": lambda path, _: _read_matrix_market(path),
         ".mtx.gz": lambda path, _: _read_matrix_market(path),
-        ".bed": lambda path, _: _read_genotypes(path),
+        ".bed": lambda path, _: _read_genotypes(path, genotypes),
         "series_matrix.txt": lambda path, _: _read_series_matrix(path),
         "series_matrix.txt.gz": lambda path, _: _read_series_matrix(path),
     }
     fitting = [ending for ending in endings if file.name.lower().endswith(ending)]
+    if genotypes and fitting != [".bed"]:
+        msg = f"{', '.join(sorted(genotypes))}: only for PLINK files (.bed), got {str(file)!r}"
+        raise InvalidProblemError(msg)
     if fitting:
         return endings[max(fitting, key=len)]
     msg = f"{str(file)!r} has an unknown format; known endings are {', '.join(endings)}"
@@ -108,10 +113,10 @@ def open_npy(path: str | Path, *, memory: float = DEFAULT_MEMORY) -> ArrayReader
     return ArrayReader(load_table(path).data, memory)
 
 
-def _read_genotypes(file: Path) -> Table:
+def _read_genotypes(file: Path, settings: Mapping[str, Any]) -> Table:
     from certpca.datasets.plink import read_plink
 
-    genotypes = read_plink(file)
+    genotypes = read_plink(file, **settings)
     return Table(genotypes, genotypes.names)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from certpca.arrays import Vector, is_host, namespace, to_vector
+from certpca.arrays import Vector, is_host, namespace, to_device, to_vector
 from certpca.errors import InvalidDataError, InvalidProblemError
 from certpca.operators.base import Operator
 from certpca.operators.covariance import Covariance, DenseCovariance, SparseCovariance, Standardisation
@@ -35,6 +35,7 @@ from certpca.operators.streamed import StreamedCovariance
 STREAMED_FROM = 2 << 30  # bytes of a memory map from which it is walked over by blocks that fit a budget
 
 Missing = Literal["error", "mean"]
+Scale = bool | Literal["2pq"]
 
 
 class DataOptions(TypedDict, total=False):
@@ -42,9 +43,10 @@ class DataOptions(TypedDict, total=False):
 
     covariance: bool
     center: bool
-    scale: bool
+    scale: Scale
     missing: Missing
     ddof: int | None
+    device: str | None
     names: Any
 
 
@@ -56,7 +58,7 @@ def as_operator(data: Any, **options: Any) -> Operator:
             raise InvalidProblemError(msg)
         return data
     if options.pop("covariance", False):
-        unused = sorted(set(options) - {"names"})
+        unused = sorted(set(options) - {"names", "device"})
         if unused:
             msg = f"with covariance=True the matrix is used as it is; {', '.join(unused)} cannot be applied to it"
             raise InvalidProblemError(msg)
@@ -64,7 +66,7 @@ def as_operator(data: Any, **options: Any) -> Operator:
     return from_data(data, **options)
 
 
-def from_matrix(matrix: Any, *, names: Any = None) -> Operator:
+def from_matrix(matrix: Any, *, device: str | None = None, names: Any = None) -> Operator:
     """Take a covariance, correlation or kernel matrix as it is.
 
     Parameters
@@ -73,6 +75,8 @@ def from_matrix(matrix: Any, *, names: Any = None) -> Operator:
         Symmetric positive semidefinite: NumPy or another array library, scipy.sparse, or a
         pandas or polars DataFrame. Rounding-size asymmetry is averaged away; eigenvalues
         down to -1e-6 of the largest are accepted, as published matrices have them.
+    device
+        Where to compute, as in `from_data`.
     names
         One name for each feature. Taken from a DataFrame's columns by default.
 
@@ -93,17 +97,20 @@ def from_matrix(matrix: Any, *, names: Any = None) -> Operator:
         raise InvalidDataError(msg)
     labels = checked_names(names, found, values.shape[1])
     if is_sparse(values):
+        refuse_device(device, "a sparse matrix")
         return SparseOperator(checked_sparse_matrix(values), labels, given=values)
-    return ExplicitOperator(checked_dense_matrix(values), labels, given=values)
+    moved = values if device is None else to_device(values, device)
+    return ExplicitOperator(checked_dense_matrix(moved), labels, given=values)
 
 
 def from_data(
     data: Any,
     *,
     center: bool = True,
-    scale: bool = False,
+    scale: Scale = False,
     missing: Missing = "error",
     ddof: int | None = None,
+    device: str | None = None,
     names: Any = None,
 ) -> Covariance:
     """Take samples x features and stand for their covariance, which is never formed.
@@ -118,12 +125,16 @@ def from_data(
         Subtract column means, implicitly.
     scale
         Divide by column standard deviations, implicitly: the correlation matrix. Without
-        centring, divide by the root mean square.
+        centring, divide by the root mean square. ``"2pq"`` divides genotypes (0, 1, 2) by √(2p(1 − p)) instead, as
+        geneticists do, where p is half the mean of a column.
     missing
         ``"error"`` refuses missing values (NaN; -9 in integers that are otherwise not
         negative); ``"mean"`` puts the column mean there, which is zero after centring.
     ddof
         Products are divided by rows minus ddof; by default 1 when centred, 0 when not.
+    device
+        Where to compute: ``"cuda"`` moves the data to a GPU once, through torch or CuPy, where that helps (products,
+        certificates); what is proved is proved on the host. By default data are used where they are.
     names
         One name for each feature. Taken from a DataFrame's columns by default.
 
@@ -136,11 +147,13 @@ def from_data(
     if missing not in ("error", "mean"):
         msg = f'missing must be "error" or "mean", got {missing!r}'
         raise InvalidProblemError(msg)
-    if isinstance(scale, str):
-        msg = f"scale must be True (unit variances) or False, got {scale!r}"
+    if isinstance(scale, str) and (scale != "2pq" or not center):
+        msg = f'scale must be True (unit variances), False or "2pq", which needs centring; got {scale!r}'
         raise InvalidProblemError(msg)
     if isinstance(data, np.memmap) and data.nbytes >= STREAMED_FROM:
         data = ArrayReader(data)
+    if not isinstance(scale, str):
+        scale = bool(scale)
     values, found = values_and_names(data)
     require_table(values)
     rows, size = (int(side) for side in values.shape)
@@ -157,12 +170,16 @@ def from_data(
     labels = checked_names(names, found, size)
     sparse = is_sparse(values)
     kind: type[Covariance]
+    given = values
+    if device is not None:
+        refuse_device(device if sparse or isinstance(values, Reader) else None, "sparse data, or data in a file")
+        values = to_device(values, device)
     if isinstance(values, Reader):
         kind, code = StreamedCovariance, values.missing_code()
         moments = values.moments(center=center)
     elif sparse:
         kind = SparseCovariance
-        values = _sparse_columns(values)
+        given = values = _sparse_columns(values)
         moments = sparse_moments(values, center=center)
         code = None
     else:
@@ -170,13 +187,13 @@ def from_data(
         code = genotype_code(values)
         moments = dense_moments(values, code, center=center)
     _refuse_bad_values(moments, labels, missing, code)
-    given = values
     if sparse and moments.any_missing:
         values = _fill_sparse(values, moments.mean)
     columns = _standardisation(moments, divisor, code, labels, center=center, scale=scale)
     description = (
-        f"{'correlation' if scale else 'covariance'} matrix ({'centred' if center else 'uncentred'}, "
-        f"divided by {divisor}) of {rows} x {size} {'sparse ' if sparse else ''}data"
+        f"{'correlation' if scale is True else 'covariance'} matrix ({'centred' if center else 'uncentred'}, "
+        f"{'scaled by √(2p(1 − p)), ' if scale == '2pq' else ''}divided by {divisor}) of {rows} x {size} "
+        f"{'sparse ' if sparse else ''}data"
     )
     return kind(values, columns, _working_type(values, moments), labels, description, given)
 
@@ -240,6 +257,13 @@ def from_kernel(
     return KernelOperator(values, function, centred=center, names=labels, description=description)
 
 
+def refuse_device(device: str | None, what: str) -> None:
+    """Say that some kinds of data are worked with on the host only."""
+    if device is not None:
+        msg = f"device={device!r} is for dense arrays in memory; {what} cannot be moved there"
+        raise InvalidProblemError(msg)
+
+
 def _sparse_columns(values: Any) -> Any:
     from scipy.sparse import csc_array
 
@@ -289,7 +313,7 @@ def _standardisation(
     names: tuple[str, ...] | None,
     *,
     center: bool,
-    scale: bool,
+    scale: Scale,
 ) -> Standardisation:
     variance = moments.squares / divisor
     if not variance.any():
@@ -297,7 +321,10 @@ def _standardisation(
         msg = f"every column is {what}, so there is no variance to explain; check that features are columns"
         raise InvalidDataError(msg)
     weight = np.ones_like(variance)
-    if scale:
+    if scale == "2pq":
+        weight = 1.0 / np.sqrt(_expected_variance(moments, names))
+        variance = variance * weight**2
+    elif scale:
         flat = np.flatnonzero(variance == 0.0)
         if flat.size:
             what = "constant" if center else "zero"
@@ -317,6 +344,20 @@ def _standardisation(
     return Standardisation(
         mean, weight, variance, float(divisor), center, scale, code if holes else None, holes and code is None
     )
+
+
+def _expected_variance(moments: Moments, names: tuple[str, ...] | None) -> Vector:
+    """Return 2p(1 − p), the variance of genotypes under Hardy-Weinberg equilibrium."""
+    share = moments.mean / 2
+    bad = np.flatnonzero(~((share > 0) & (share < 1)))
+    if bad.size:
+        msg = (
+            f"{label_of(int(bad[0]), names)} has an allele frequency of {share[bad[0]]:g}, and {bad.size} columns have "
+            'none between 0 and 1; scale="2pq" is for genotypes counted 0, 1, 2 that vary: drop the others '
+            "(PLINK files: maf=)"
+        )
+        raise InvalidDataError(msg)
+    return np.asarray(2 * share * (1 - share))
 
 
 def _working_type(values: Any, moments: Moments) -> Any:

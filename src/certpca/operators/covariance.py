@@ -33,7 +33,7 @@ class Standardisation:
     variance: Vector
     divisor: float
     center: bool
-    scale: bool
+    scale: bool | str
     missing: int | None = None
     has_nan: bool = False
 

@@ -8,11 +8,10 @@ from typing import Any, TextIO
 
 from certpca.budget import Listener, Step
 from certpca.certificates.checker import Proof
-from certpca.result import Certificate, Solution
+from certpca.result import FAILURE, PROVED_OPTIMAL, Certificate, Solution
 from certpca.solvers import available_solvers
 
 MOST_LOADINGS = 20
-PROVED_OPTIMAL = 1e-6  # a gap up to this is called proved optimal
 
 
 def console_for(stream: TextIO) -> Any:
@@ -91,6 +90,7 @@ def print_certificate(certificate: Certificate, stream: TextIO) -> None:
     facts.add_row("best known", f"{certificate.objective:.8g}")
     facts.add_row("gap", f"{certificate.gap:.4%}")
     facts.add_row("kind", certificate.kind)
+    _add_probability(facts, certificate)
     if certificate.outside or certificate.inside:
         facts.add_row("in no optimum", f"{certificate.outside} of {certificate.size} features, proved")
         facts.add_row("in every optimum", f"{certificate.inside} features, proved")
@@ -110,7 +110,13 @@ def print_proof(proof: Proof, certificate: Certificate, stream: TextIO) -> None:
     facts.add_row("in no optimum", f"{proof.outside.size} of {certificate.size} features")
     facts.add_row("in every optimum", f"{proof.inside.size} features")
     facts.add_row("matrix", certificate.matrix)
+    _add_probability(facts, certificate)
     console.print(facts)
+
+
+def _add_probability(facts: Any, certificate: Certificate) -> None:
+    if certificate.failure_probability > 0:
+        facts.add_row("holds", f"unless the checker's random numbers mislead: probability {FAILURE:g}")
 
 
 def certificate_sentence(certificate: Certificate) -> str:

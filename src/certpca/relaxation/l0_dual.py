@@ -62,10 +62,14 @@ class DualPoint:
 
 
 class DualProblem:
-    """The features as rows, scaled so that the largest eigenvalue is one."""
+    """The features as rows, scaled so that the largest eigenvalue is one.
 
-    def __init__(self, operator: Operator, sparsity: int) -> None:
-        rows, xp, device = _feature_rows(operator)
+    With `directions` of sample space, only what the features have along these: a smaller problem about a part of the
+    matrix.
+    """
+
+    def __init__(self, operator: Operator, sparsity: int, directions: Vector | None = None) -> None:
+        rows, xp, device = _feature_rows(operator) if directions is None else _rows_along(operator, directions)
         self.xp, self.device = xp, device
         self.sparsity = sparsity
         size, self.depth = rows.shape
@@ -293,6 +297,16 @@ def _feature_rows(operator: Operator) -> tuple[Array, Any, Any]:
     width = max(1, (64 << 20) // (8 * depth))
     blocks = [xp.matrix_transpose(block) for _, block in operator.factor().blocks(width, dtype)]
     return xp.concat(blocks, axis=0), xp, operator.device
+
+
+def _rows_along(operator: Operator, directions: Vector) -> tuple[Array, Any, Any]:
+    """Return features as rows in coordinates of a few directions, reading the factor once."""
+    xp, factor = operator.xp, operator.factor()
+    dtype = _precision(operator, operator.size * directions.shape[1])
+    there = xp.asarray(directions, dtype=dtype, device=operator.device)
+    width = max(1, (64 << 20) // (8 * factor.depth))
+    rows = [xp.matrix_transpose(block) @ there for _, block in factor.blocks(width, dtype)]
+    return xp.concat(rows, axis=0), xp, operator.device
 
 
 def _precision(operator: Operator, entries: int) -> Any:

@@ -13,6 +13,7 @@ from certpca.arrays import Vector, to_numpy
 from certpca.certificates.checker.numbers import gamma, largest_eigenvalue, require
 from certpca.result import Source
 
+ALLELES = "2pq"  # columns divided by √(2p(1 − p)), p half their mean
 BLOCK_BYTES = 12 << 20  # small enough for the cache, large enough for BLAS
 
 
@@ -129,12 +130,31 @@ def _square_root(matrix: Vector, slack: float, unit: float) -> Prepared:
     return Prepared(size, size, lambda columns: root[:, columns], form, dense, 0.0, excess, trace, unit)
 
 
-def _standardised(source: Source) -> Prepared:
-    """Centre and scale the data column by column, with bounds on the roundings."""
-    rows, size = (int(side) for side in source.values.shape)
-    require(source.divisor > 0 and math.isfinite(source.divisor), "the divisor of the covariance is not positive")
+class _Columns:
+    """The columns of data, centred and scaled, with bounds on the roundings; `unit` turns their products back."""
 
-    def filled(columns: slice, chosen: Any = None) -> tuple[Vector, NDArray[np.bool_]]:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.rows, self.size = (int(side) for side in source.values.shape)
+        # Not what only equals True: it would be named one thing and treated as another.
+        require(isinstance(source.scale, bool) or source.scale == ALLELES, f"unknown scaling {source.scale!r}")
+        require(source.scale != ALLELES or bool(source.center), "scaling by allele frequencies needs centring")
+        require(source.divisor > 0 and math.isfinite(source.divisor), "the divisor of the covariance is not positive")
+        parts = column_slices(self.rows, self.size)
+        largest = np.concatenate([np.abs(self._filled(part, None)[0]).max(axis=0) for part in parts])
+        require(bool(np.isfinite(largest).all()), "the data have values that are not finite")
+        # Correlations scale every column by a power of two of its own; else one serves all, and the divisor has one.
+        exponents = np.frexp(largest if source.scale is True else np.full(self.size, largest.max()))[1]
+        mantissa, power = math.frexp(source.divisor)
+        mantissa, power = (mantissa, power) if power % 2 == 0 else (2 * mantissa, power - 1)
+        power = 0 if source.scale is True else 2 * int(exponents[0]) - power
+        require(-1074 <= power <= 1023, "the data are too large or too small to square")
+        self._units = np.ldexp(1.0, np.minimum(exponents, 1023))
+        self._factor = 1.0 / math.sqrt(mantissa)
+        self.unit = math.ldexp(1.0, power)
+
+    def _filled(self, columns: slice, chosen: Any) -> tuple[Vector, NDArray[np.bool_]]:
+        source = self._source
         raw = dense_columns(source.values, columns, chosen)
         hole = np.isnan(raw) if source.missing is None else raw == source.missing
         require(
@@ -143,19 +163,12 @@ def _standardised(source: Source) -> Prepared:
         )
         return np.where(hole, 0.0, raw), hole
 
-    largest = np.concatenate([np.abs(filled(part)[0]).max(axis=0) for part in column_slices(rows, size)])
-    require(bool(np.isfinite(largest).all()), "the data have values that are not finite")
-    # Correlations scale every column by a power of two of its own; else one serves all, and the divisor has one too.
-    exponents = np.frexp(largest if source.scale else np.full(size, largest.max()))[1]
-    mantissa, power = math.frexp(source.divisor)
-    mantissa, power = (mantissa, power) if power % 2 == 0 else (2 * mantissa, power - 1)
-    power = 0 if source.scale else 2 * int(exponents[0]) - power
-    require(-1074 <= power <= 1023, "the data are too large or too small to square")
-    units = np.ldexp(1.0, np.minimum(exponents, 1023))
-
-    def columns_and_errors(columns: slice, chosen: Any = None) -> tuple[Vector, Vector]:
-        raw, hole = filled(columns, chosen)
-        raw /= units[columns] if chosen is None else units[columns][chosen]
+    def standardised(self, columns: slice, chosen: Any = None) -> tuple[Vector, Vector]:
+        """Return a run of columns, or some of it, and by how much each can be off in length."""
+        source, rows = self._source, self.rows
+        raw, hole = self._filled(columns, chosen)
+        unit = self._units[columns] if chosen is None else self._units[columns][chosen]
+        raw /= unit
         count = np.maximum(rows - hole.sum(axis=0), 1)
         mean = raw.sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
         centred = np.where(hole, 0.0, raw - mean)
@@ -163,13 +176,20 @@ def _standardised(source: Source) -> Prepared:
         # The mean is off by at most γ of the mean magnitude, in every row; each difference rounds once more.
         level = np.abs(raw).sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
         doubt = (gamma(rows + 8) * level * math.sqrt(rows) + gamma(4) * lengths) * (1 + gamma(rows + 8))
-        if source.scale:
+        if source.scale is True:
             require(bool((lengths > 4 * doubt).all()), "a column is constant, so it has no correlation")
             # x/|x| moves by at most twice the relative error of x, and rounds.
             return centred / lengths, 2 * doubt / (lengths - doubt) + gamma(rows + 16)
-        factor = 1.0 / math.sqrt(mantissa)
-        return centred * factor, (doubt + gamma(8) * lengths) * factor * (1 + gamma(16))
+        if source.scale == ALLELES:
+            root, slip = _expected_spread(mean * unit / 2, (gamma(rows + 8) * level + gamma(4) * np.abs(mean)) * unit)
+            centred, doubt, lengths = centred / root, (doubt + lengths * slip) / root * (1 + gamma(8)), lengths / root
+        return centred * self._factor, (doubt + gamma(8) * lengths) * self._factor * (1 + gamma(16))
 
+
+def _standardised(source: Source) -> Prepared:
+    """Centre and scale the data column by column, with bounds on the roundings."""
+    data = _Columns(source)
+    rows, size, columns_and_errors = data.rows, data.size, data.standardised
     error = trace = 0.0
     for part in column_slices(rows, size):
         block, doubt = columns_and_errors(part)
@@ -202,7 +222,18 @@ def _standardised(source: Source) -> Prepared:
         slack = gamma(rows + 8) * trace + 2 * error * math.sqrt(trace) + error**2
         return (matrix + matrix.T) / 2, slack * (1 + gamma(16))
 
-    return Prepared(rows, size, columns_of, form, dense, error, 0.0, trace, math.ldexp(1.0, power))
+    return Prepared(rows, size, columns_of, form, dense, error, 0.0, trace, data.unit)
+
+
+def _expected_spread(share: Vector, off: Vector) -> tuple[Vector, Vector]:
+    """Return √(2p(1 − p)) for frequencies p that are off by at most `off`, and by how much of itself it is off.
+
+    That is δ|1 − 2p|/(2p(1 − p)) to first order; more than twice as much is allowed for, and p must be far from 0 and 1
+    compared with δ.
+    """
+    spread = share * (1 - share)
+    require(bool((spread > 8 * off).all()), "a column has no allele frequency between 0 and 1")
+    return np.sqrt(2 * spread), 2 * off / spread + gamma(16)
 
 
 def fingerprint(source: Source) -> str:

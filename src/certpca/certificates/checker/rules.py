@@ -11,9 +11,10 @@ from certpca.arrays import Vector
 from certpca.certificates.checker.data import Prepared
 from certpca.certificates.checker.dual import point_of, screen
 from certpca.certificates.checker.numbers import array_of, gamma, largest_eigenvalue, require
+from certpca.certificates.checker.reduced import reduced_bound
 from certpca.certificates.checker.search_tree import search_tree_bound
 from certpca.certificates.checker.semidefinite import semidefinite_bound
-from certpca.result import Certificate
+from certpca.result import RANDOM, Certificate
 
 Mask = NDArray[np.bool_]
 Proved = tuple[float, Mask, Mask]  # bound, features in no optimal support, features in every one
@@ -162,6 +163,12 @@ def _search_tree_rule(prepared: Prepared, certificate: Certificate, objective: f
     return max(proved[0], _floor(dropped, objective)), everywhere, nowhere
 
 
+def _reduced_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
+    """Evaluate a dual point in a few directions and bound the others."""
+    del objective
+    return reduced_bound(prepared, certificate, random=certificate.kind.endswith(RANDOM)), *_nobody(prepared)
+
+
 RULES: dict[str, Rule] = {
     "trace": _trace_rule,
     "largest-eigenvalue": _eigenvalue_rule,
@@ -170,4 +177,6 @@ RULES: dict[str, Rule] = {
     "l0-tree": _tree_rule,
     "sdp-dual": _semidefinite_rule,
     "search-tree": _search_tree_rule,
+    "l0-reduced": _reduced_rule,
+    f"l0-reduced{RANDOM}": _reduced_rule,
 }

@@ -3,7 +3,7 @@
 import math
 
 from certpca.present.report.facts import Facts
-from certpca.result import PROVED_OPTIMAL
+from certpca.result import FAILURE, PROVED_OPTIMAL
 
 NBSP = "\u00a0"
 
@@ -14,6 +14,9 @@ KINDS = {
     "l0-dual": "a dual point of the sparse problem itself",
     "l0-tree": "dual points for regions that cover all directions",
     "sdp-dual": "a dual point of the semidefinite relaxation",
+    "l0-reduced": "a dual point along the leading directions of the samples, and a bound for all others",
+    "l0-reduced-random": "a dual point along the leading directions of the samples, and a bound for all others that "
+    f"holds unless the checker's random numbers mislead (probability {FAILURE:g})",
     "search-tree": "a search tree that covers every choice of features, with a bound for each leaf",
 }
 
@@ -127,6 +130,9 @@ def badge(facts: Facts) -> str:
     if state == "none":
         return "No certificate"
     what = {"optimal": "Proved optimal", "gap": "Proved bound", "incomparable": "Proved bound"}[state]
+    certificate = facts.solution.certificate
+    if certificate is not None and certificate.failure_probability > 0:
+        what = f"Bound with failure probability {certificate.failure_probability:g}"
     return f"{what}, verified" if facts.check is not None else f"{what}, not re-checked here"
 
 

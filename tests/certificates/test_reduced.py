@@ -1,0 +1,90 @@
+"""Certificates in fewer directions of sample space than there are."""
+
+import numpy as np
+import pytest
+
+import certpca
+from certpca.certificates import search
+from certpca.certificates.checker import reduced
+from certpca.linalg.sample_space import leading_directions
+
+
+@pytest.fixture
+def data(rng: np.random.Generator) -> np.ndarray:
+    scores = rng.standard_normal((60, 3)) * [6.0, 4.0, 3.0]
+    return np.asarray(scores @ rng.standard_normal((3, 400)) + rng.standard_normal((60, 400)))
+
+
+def test_fewer_directions_prove_less(data: np.ndarray) -> None:
+    solution = certpca.solve(data, 40)
+    full = certpca.certify(data, 40, solution=solution, branching=False, target_gap=0)
+    bounds = [certpca.certify(data, 40, solution=solution, depth=depth, target_gap=0) for depth in (50, 10, 3)]
+    assert all(bound.kind == "l0-reduced" for bound in bounds)
+    assert all(certpca.verify(bound, data).upper_bound <= bound.upper_bound for bound in bounds)
+    values = [full.upper_bound, *[bound.upper_bound for bound in bounds]]
+    assert values == sorted(values)
+    assert bounds[-1].gap < 0.1  # three directions hold nearly everything
+
+
+def test_as_many_directions_as_samples_is_the_ordinary_certificate(data: np.ndarray) -> None:
+    assert certpca.certify(data, 40, depth=60, branching=False).kind == "l0-dual"
+
+
+def test_many_samples_give_a_certificate_that_says_it_is_random(
+    data: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solution = certpca.solve(data, 40)
+    sure = certpca.certify(data, 40, solution=solution, depth=10)
+    monkeypatch.setattr(search, "LARGEST_FORMED_SIZE", 50)
+    monkeypatch.setattr(reduced, "STARTS", 4)
+    random = certpca.certify(data, 40, solution=solution, depth=10)
+    assert random.kind == "l0-reduced-random"
+    assert random.upper_bound >= sure.upper_bound * (1 - 1e-6)
+    assert certpca.verify(random, data).upper_bound == certpca.verify(random, data).upper_bound  # the same numbers
+
+
+def test_too_many_samples_for_a_proof_that_is_sure(data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    sure = certpca.certify(data, 40, depth=10)
+    monkeypatch.setattr(reduced, "LARGEST_FACTORED", 50)
+    with pytest.raises(certpca.CertificateError, match="too many samples"):
+        certpca.verify(sure, data)
+
+
+def test_ritz_values_fall_short_as_seldom_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large eigenvalue just above many others that are a little too small: the worst case of the analysis."""
+    monkeypatch.setattr(reduced, "FAILURE", 0.05)
+    depth, starts, degree, draws = 200, 2, 3, 400
+    short = reduced.shortfall(depth, starts, degree)
+    spectrum = np.concatenate([[1.0], np.linspace(0, 1 - 1.01 * short, depth - 1)])
+    rng = np.random.default_rng(0)
+    failed = 0
+    for _ in range(draws):
+        start = rng.standard_normal((depth, starts))
+        space = np.linalg.qr(np.concatenate([spectrum[:, None] ** power * start for power in range(degree + 1)], 1))[0]
+        failed += np.linalg.eigvalsh(space.T @ (spectrum[:, None] * space))[-1] < 1 - short
+    assert failed / draws <= 0.05
+
+
+@pytest.mark.parametrize("degree", [2, 5, 13])
+def test_more_products_leave_less_in_doubt(degree: int) -> None:
+    assert 0 < reduced.shortfall(20_000, 16, degree + 1) < reduced.shortfall(20_000, 16, degree) < 1
+
+
+def test_leading_directions_hold_most_of_the_variance(data: np.ndarray) -> None:
+    found, values = leading_directions(certpca.from_data(data), 3, np.random.default_rng(0))
+    centred = (data - data.mean(axis=0)) / np.sqrt(data.shape[0] - 1)
+    left, spread, _ = np.linalg.svd(centred, full_matrices=False)
+    np.testing.assert_allclose(found.T @ found, np.eye(3), atol=1e-6)
+    np.testing.assert_allclose(np.linalg.svd(left[:, :3].T @ found)[1], 1.0, atol=1e-4)
+    np.testing.assert_allclose(values, spread[:3] ** 2, rtol=1e-3)
+
+
+@pytest.mark.parametrize("depth", [0, -3])
+def test_bad_depths_are_named(data: np.ndarray, depth: int) -> None:
+    with pytest.raises(certpca.CertpcaError, match="depth must be a positive"):
+        certpca.certify(data, 40, depth=depth)
+
+
+def test_matrices_and_wide_data_cannot_be_reduced(rng: np.random.Generator) -> None:
+    with pytest.raises(certpca.CertpcaError, match="at most as many samples as features"):
+        certpca.certify(np.cov(rng.standard_normal((400, 300)).T), 5, covariance=True, depth=4)
