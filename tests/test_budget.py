@@ -3,6 +3,7 @@
 import math
 import os
 import signal
+from collections.abc import Iterator
 import threading
 from itertools import pairwise
 from typing import Any
@@ -171,6 +172,15 @@ def test_first_ctrl_c_ends_the_run_with_an_answer(problem: Any, solver: str) -> 
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.fixture
+def usual_handler() -> Iterator[None]:
+    """Restore Python's own handler: a process started in the background may ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("usual_handler")
 def test_second_ctrl_c_raises(problem: Any) -> None:
     before = signal.getsignal(signal.SIGINT)
 

@@ -52,7 +52,9 @@ def _looks(found: list[League]) -> dict[str, tuple[str, str]]:
 def _panel(axes: Any, league: League, looks: dict[str, tuple[str, str]], handles: dict[str, Any]) -> None:
     best = max((row["refitted"] for row in league.answered), default=1.0)
     top = max(best, league.bound or best)
-    low = min((row["refitted"] for row in league.answered if row["refitted"] >= SHOWN * best), default=best)
+    values = [row["refitted"] for row in league.answered]
+    near = [value for value in values if value >= SHOWN * best]
+    low = min(near if 3 * len(near) >= 2 * len(values) else values, default=best)  # few outliers, or no outliers
     pad = max(top - low, 0.01 * top) * 0.15
     floor = low - 1.5 * pad
     # certpca last, so that it lies on top.

@@ -32,8 +32,8 @@ class League:
 
     @property
     def bound(self) -> float | None:
-        """The lowest upper bound that certpca proved, as a share of λ₁."""
-        return min((row["bound"] for row in self.answered if row.get("proved")), default=None)
+        """The lowest upper bound that certpca proved, as a share of λ₁; none where it says no more than f ≤ 1."""
+        return min((row["bound"] for row in self.answered if row.get("proved") and row["bound"] < 1.01), default=None)
 
     def of(self, solver: str) -> Row | None:
         """Return the run of one solver, if it has an answer."""

@@ -75,11 +75,14 @@ class Progress:
         return tuple(self._history)
 
     @property
+    def remaining(self) -> float:
+        """Seconds that are left."""
+        return self._budget.seconds - (self.seconds - self._offset)
+
+    @property
     def exhausted(self) -> bool:
         """Whether the run must end now."""
-        return (
-            self.interrupted or self._steps >= self._budget.steps or self.seconds - self._offset >= self._budget.seconds
-        )
+        return self.interrupted or self._steps >= self._budget.steps or self.remaining <= 0
 
     def tick(self, objective: float, upper_bound: float = math.inf, note: str = "") -> bool:
         """Count one step and say whether there may be another; a note tells people more."""

@@ -88,3 +88,22 @@ def test_bad_depths_are_named(data: np.ndarray, depth: int) -> None:
 def test_matrices_and_wide_data_cannot_be_reduced(rng: np.random.Generator) -> None:
     with pytest.raises(certpca.CertpcaError, match="at most as many samples as features"):
         certpca.certify(np.cov(rng.standard_normal((400, 300)).T), 5, covariance=True, depth=4)
+
+
+def test_where_no_smaller_depth_is_possible_closed_forms_remain(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "LARGEST_FORMED_SIZE", 50)
+    monkeypatch.setattr(search, "ALWAYS_OPTIMAL", 0)
+    tall = rng.standard_normal((400, 300))
+    for data, options in ((tall, {}), (np.cov(tall.T), {"covariance": True})):
+        certificate = certpca.certify(data, 5, target_gap=0, **options)  # type: ignore[arg-type]
+        assert certificate.kind in ("trace", "row-sums", "largest-eigenvalue")
+
+
+def test_a_short_budget_is_kept(data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "LARGEST_FORMED_SIZE", 50)
+    monkeypatch.setattr(search, "SECONDS_AN_ENTRY", 1.0)
+    monkeypatch.setattr(search, "ALWAYS_OPTIMAL", 0)
+    certificate = certpca.certify(data, 40, target_gap=0, budget=certpca.Budget(seconds=20))
+    assert not certificate.kind.startswith("l0")

@@ -35,6 +35,7 @@ TREE_NODES = 1000
 NODES_BEYOND_TARGET = 50
 ROOT_STEPS = 80
 LARGEST_FACTOR_BYTES = 6 << 30
+SECONDS_AN_ENTRY = 3e-7  # of the data, for about twenty walks over them with a proof
 DEFAULT_DEPTH = 256  # directions of sample space where there are too many samples for all of them
 NEAR = (0.7, 2.0)  # ratios of sparsities at which a density is worth going on from; upwards it is nearly right
 WARM_STEPS = 4
@@ -136,9 +137,10 @@ def _search(
             return bound <= incumbent.objective * (1 + PROVED_OPTIMAL)
         return goal.reached(incumbent.objective, bound)
 
-    if near_enough(cheap) or progress.exhausted:
+    reduced = _too_deep(operator, goal.depth)
+    if near_enough(cheap) or progress.exhausted or (reduced and not _can_reduce(operator, goal.depth, progress)):
         return proved(kind, {})
-    if _too_deep(operator, goal.depth):
+    if reduced:
         certificate = _reduced(operator, sparsity, incumbent, goal, cheap, progress, proved)
         return certificate if certificate.upper_bound < cheap else proved(kind, {})
     warm = _usable(goal.warm, prover.fingerprint)
@@ -192,6 +194,18 @@ def _too_deep(operator: Operator, wanted: int | None) -> bool:
     return asked or depth > LARGEST_FORMED_SIZE or 4 * depth * operator.size > LARGEST_FACTOR_BYTES
 
 
+def _can_reduce(operator: Operator, wanted: int | None, progress: Progress) -> bool:
+    """Whether a certificate of smaller depth is possible, and can be checked in the time that is left."""
+    source = operator.source()
+    possible = source.kind == "data" and source.values.shape[0] <= operator.size
+    if wanted is None:
+        return possible and progress.remaining > SECONDS_AN_ENTRY * source.values.shape[0] * operator.size
+    if not possible:
+        msg = "a certificate of smaller depth is for data with at most as many samples as features"
+        raise InvalidProblemError(msg)
+    return True
+
+
 def _reduced(
     operator: Operator,
     sparsity: int,
@@ -202,9 +216,6 @@ def _reduced(
     proved: Callable[[str, dict[str, Any]], Certificate],
 ) -> Certificate:
     """Solve the dual along a few directions of sample space; the checker bounds what the others can add."""
-    if operator.source().kind == "matrix" or dual_depth(operator) != operator.factor().depth:
-        msg = "a certificate of smaller depth is for data with at most as many samples as features"
-        raise InvalidProblemError(msg)
     count = DEFAULT_DEPTH if goal.depth is None else goal.depth
     found, _ = leading_directions(operator, count, np.random.default_rng(0))
     # What is stored is single precision; the problem is posed for what the checker will make of that.
