@@ -3,8 +3,8 @@
 import math
 import os
 import signal
-from collections.abc import Iterator
 import threading
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
