@@ -16,6 +16,17 @@ from certpca.present.report import write_report
 
 FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "report.png"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+)
 SPARSITY = 7
 WINDOW = "1000,1640"
 
@@ -34,15 +45,7 @@ def make(figure: Path = FIGURE) -> None:
         subprocess.run(
             [
                 browser,
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--disable-quic",
-                "--no-first-run",
-                "--disable-background-networking",
-                "--disable-component-update",
-                "--disable-sync",
-                "--hide-scrollbars",
+                *FLAGS,
                 f"--user-data-dir={folder}/profile",
                 f"--window-size={WINDOW}",
                 f"--screenshot={Path(folder) / 'page.png'}",

@@ -8,21 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from experiments.report_example import BROWSERS
+from experiments.report_example import FLAGS as HEADLESS
 
 import certpca
 from certpca.present.report import write_report
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
+    *HEADLESS,
     "--enable-logging=stderr",
     "--host-resolver-rules=MAP * ~NOTFOUND",  # the browser's own errands end here
 ]
