@@ -162,6 +162,65 @@ def device() -> str | None:
     return "\n".join(lines)
 
 
+def dask_scaling() -> str | None:
+    found = _results("dask_scaling")
+    if found is None:
+        return None
+    parts = {
+        "`svd-threshold`": "svd_threshold_seconds",
+        "one step of `certify`": "step_seconds",
+        "proof, by the caller": "proof_seconds",
+        f"`certify`, {found['steps']} steps": "certify_seconds",
+    }
+    memory, one, two = found["rows"]
+    lines = [
+        f"| {found['samples']:,} x {found['features']:,}, k = {found['sparsity']:,} "
+        "| in memory, 1 thread s | 1 worker s | 2 workers s | 1 / 2 workers |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    lines += [
+        f"| {what} | {memory[key]:.3g} | {one[key]:.3g} | {two[key]:.3g} | {one[key] / two[key]:.2f} |"
+        for what, key in parts.items()
+    ]
+    differs = max(row["bound_difference"] for row in found["rows"])
+    lines.append(f"| largest relative difference of the proved bounds | | | {differs:.0e} | |")
+    return "\n".join(lines)
+
+
+def dask_killed() -> str | None:
+    found = _results("dask_killed_worker")
+    if found is None:
+        return None
+    lines = [
+        f"| {found['samples']:,} x {found['features']:,}, k = {found['sparsity']:,} "
+        "| seconds | objective | proved: at most | relative differences |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    lines += [
+        f"| {row['run']} | {row['seconds']:.3g} | {row['objective']:.9g} | {row['upper_bound']:.9g} "
+        f"| {row['objective_difference']:.0e}, {row['bound_difference']:.0e} |"
+        for row in found["rows"]
+    ]
+    return "\n".join(lines)
+
+
+def dask_forms() -> str | None:
+    found = _results("dask_same_answers")
+    if found is None:
+        return None
+    lines = [
+        "| data | as | objective | same support | proved: at most | relative differences |",
+        "|---|---|--:|---|--:|--:|",
+    ]
+    lines += [
+        f"| {row['data']} {row['samples']:,} x {row['features']:,} | {row['form']} | {row['objective']:.9g} "
+        f"| {'yes' if row['same_support'] else 'no'} | {row['upper_bound']:.9g} "
+        f"| {row['objective_difference']:.0e}, {row['bound_difference']:.0e} |"
+        for row in found["rows"]
+    ]
+    return "\n".join(lines)
+
+
 def _results(name: str) -> dict[str, Any] | None:
     file = RESULTS / f"{name}.json"
     return json.loads(file.read_text()) if file.exists() else None
@@ -172,10 +231,97 @@ def _rows(name: str) -> list[dict[str, Any]]:
     return rows
 
 
+def packed_file() -> str | None:
+    found = _results("packed_file")
+    if found is None:
+        return None
+    shape = (
+        f"{found['samples']:,} x {found['variants']:,}, {found['file_bytes'] / 1e9:.1f} GB, k = {found['sparsity']:,}"
+    )
+    lines = [
+        f"| {shape} | s | passes | reading as often s | ratio | memory GB | result |",
+        "|---|--:|--:|--:|--:|--:|---|",
+    ]
+    for row in found["rows"]:
+        read = row["passes"] * row["read_seconds"]["cold" if row["cold"] else "warm"]
+        result = f"{row['objective']:.4f}"
+        if "kind" in row:
+            result = f"{row['kind']}: at most {row['upper_bound']:.3f}, gap {row['gap']:.1%}"
+            result += f"; verified in {row['verify_seconds']:.0f} s"
+        lines.append(
+            f"| `{row['job']}`{', cold' if row['cold'] else ''} | {row['seconds']:.1f} | {row['passes']:.1f} "
+            f"| {read:.1f} "
+            f"| {row['seconds'] / read:.1f} | {row['peak_bytes'] / 1e9:.2f} | {result} |"
+        )
+    return "\n".join(lines)
+
+
+def packed_cut() -> str | None:
+    found = _results("packed_file")
+    if found is None:
+        return None
+    cut = found["cut"]
+    lines = [
+        f"| {cut['samples']:,} x {cut['variants']:,} | value | relative difference | same support or data |",
+        "|---|--:|--:|---|",
+    ]
+    for row in cut["rows"]:
+        value, same = row.get("upper_bound", row.get("objective")), row.get("same_support", row.get("same_data"))
+        lines.append(
+            f"| `{row['job']}`{' (' + row['kind'] + ')' if 'kind' in row else ''} | {value:.6f} "
+            f"| {row['relative_difference']:.0e} | {'yes' if same else 'no'} |"
+        )
+    return "\n".join(lines)
+
+
+def packed_product() -> str | None:
+    found = _results("packed_genotypes")
+    if found is None:
+        return None
+    lines = [
+        "| samples x variants | vectors | packed s | bed-reader + NumPy s | times as fast | 10⁹ genotypes / s |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    lines += [
+        f"| {row['samples']:,} x {row['variants']:,} | {row['vectors']} | {row['seconds']['packed']:.3f} "
+        f"| {row['seconds']['bed-reader']:.2f} | {row['times_as_fast_as_bed_reader']:.1f} "
+        f"| {row['passes'] * row['samples'] * row['variants'] / row['seconds']['packed'] / 1e9:.2f} |"
+        for row in found["rows"]
+    ]
+    return "\n".join(lines)
+
+
+def packed_components() -> str | None:
+    found = _results("packed_genotypes")
+    if found is None or not found.get("components"):
+        return None
+    lines = [
+        "| samples x variants | components | certpca s (residual) | plink2 s | 10⁶ genotypes / s and thread |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for row in found["components"]:
+        speed = row["samples"] * row["variants"] / row["certpca_seconds"] / found["threads"] / 1e6
+        theirs = f"{row['plink2_seconds']:.2f}" if "plink2_seconds" in row else "–"
+        lines.append(
+            f"| {row['samples']:,} x {row['variants']:,} | {row['components']} | {row['certpca_seconds']:.2f} "
+            f"({row['certpca_residual']:.0e}) | {theirs} | {speed:.0f} |"
+        )
+    return "\n".join(lines)
+
+
 TABLES: dict[str, dict[str, Callable[[], str | None]]] = {
     "README.md": {"peers": peers, "certificates": certificates},
     "docs/semidefinite.md": {"ladder": ladder, "constants": constants},
     "docs/branching.md": {"optimal": optimal},
+    "docs/large_data.md": {
+        "packed-file": packed_file,
+        "packed-cut": packed_cut,
+        "packed-product": packed_product,
+        "packed-components": packed_components,
+        "dask-scaling": dask_scaling,
+        "dask-killed": dask_killed,
+        "dask-forms": dask_forms,
+    },
     "docs/costs.md": {"path": path_cost, "kernel": kernel, "device": device},
 }
 

@@ -431,3 +431,16 @@ def test_progress_is_shown_only_to_a_terminal(table: Path, monkeypatch: pytest.M
         assert listener is not None
         certpca.solve(certpca.pitprops(), 3, listener=listener)
     assert "objective" in screen.getvalue()
+
+
+def test_reports_how_often_a_file_was_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = np.random.default_rng(0).integers(0, 3, (20, 30)).astype(np.int8)
+    certpca.write_plink(tmp_path / "file", table)
+    file = str(tmp_path / "file.bed")
+    assert main(["solve", file, "-k", "3", "--solver", "svd-threshold"]) == 0
+    assert "the file was read" in capsys.readouterr().out
+    assert main(["certify", file, "-k", "3", "--depth", "5", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["passes"] > 1
+    assert main(["certify", file, "-k", "3", "--depth", "0"]) == 2
+    assert "depth must be a positive number" in capsys.readouterr().err

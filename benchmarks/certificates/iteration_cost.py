@@ -31,7 +31,7 @@ def seconds_a_step(problem: DualProblem, steps: int) -> float:
 
 
 def floor(problem: DualProblem) -> dict[str, float]:
-    rows, depth = problem.rows, problem.depth
+    rows, depth = problem.rows.whole(), problem.depth
     basis = np.linalg.qr(np.random.default_rng(0).standard_normal((depth, depth)))[0]
     single = basis.astype(rows.dtype)
     square = basis @ np.diag(np.linspace(1, 2, depth)) @ basis.T

@@ -3,12 +3,16 @@
 `packed` is what certpca does. `bed-reader` decodes blocks with that library (pip install bed-reader) and multiplies
 with NumPy. `tiles` decodes blocks with NumPy and multiplies with BLAS. `tables` adds up, for every byte, partial sums
 prepared for all 256 values of it; only the second half of the product, Xᵀ times the scores, is timed so, against the
-same half of `packed`.
+same half of `packed`. Where `plink2` is on the path, its approximate principal components of the same file are timed
+against leading eigenvectors found here, both with two threads.
 
 python -m benchmarks.speed.packed_genotypes
 """
 
+import shutil
+import subprocess
 import tempfile
+import time
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -19,12 +23,14 @@ import numpy as np
 from benchmarks.machine import facts, fastest, write_results
 
 import certpca
+from certpca.linalg.eigen import leading_eigenpairs
 from certpca.operators.readers import Reader
 
 SHAPES = ((2_240, 37_493), (10_001, 20_000))
 WIDTHS = (1, 16, 64)
 MISSING = 0.01
 BLOCK = 2_048  # variants that bed-reader decodes at a time
+COMPONENTS = 10
 
 
 def genotypes(rows: int, size: int, rng: np.random.Generator) -> Any:
@@ -136,20 +142,43 @@ def measured(file: Path, width: int, rng: np.random.Generator) -> dict[str, Any]
     }
 
 
+def components(file: Path) -> dict[str, Any]:
+    """Find the leading principal components of standardised genotypes, here and with plink2."""
+    begin = time.perf_counter()
+    operator = certpca.from_data(certpca.read_plink(file), missing="mean", scale="2pq")
+    ours = leading_eigenpairs(operator, COMPONENTS)
+    row: dict[str, Any] = {"samples": operator.rows, "variants": operator.size, "components": COMPONENTS}
+    row |= {"certpca_seconds": time.perf_counter() - begin, "certpca_residual": ours.residual}
+    if shutil.which("plink2") is None:
+        return row
+    target = file.with_suffix(".components")
+    options = ["--pca", "approx", str(COMPONENTS), "--threads", str(numba.get_num_threads()), "--out", str(target)]
+    begin = time.perf_counter()
+    subprocess.run(["plink2", "--bfile", str(file.with_suffix("")), *options], check=True, stdout=subprocess.DEVNULL)
+    row["plink2_seconds"] = time.perf_counter() - begin
+    # Both divide the sum over variants by a number of their own.
+    theirs = np.loadtxt(f"{target}.eigenval")
+    row["values_over_ours"] = (theirs / ours.values * (ours.values[0] / theirs[0])).tolist()
+    return row
+
+
 def main() -> None:
     start, rng = facts(), np.random.default_rng(0)
-    rows = []
+    rows, ours = [], []
     with tempfile.TemporaryDirectory() as folder:
         for samples, variants in SHAPES:
             file = Path(folder) / f"{samples}.bed"
-            certpca.write_plink(file, genotypes(samples, variants, rng))
+            chromosomes = ["1"] * variants  # plink2 leaves out variants of no chromosome
+            certpca.write_plink(file, genotypes(samples, variants, rng), chromosomes=chromosomes)
             for width in WIDTHS:
                 row = measured(file, width, rng)
                 rows.append(row)
                 times = ", ".join(f"{name} {seconds:.3f} s" for name, seconds in row["seconds"].items())
                 halves = ", ".join(f"{name} {time:.3f} s" for name, time in row["seconds_transposed_half"].items())
                 print(f"{samples} x {variants}, {width} vectors: {times}; transposed half: {halves}", flush=True)
-    extra = {"bed_reader": version("bed-reader"), "threads": numba.get_num_threads()}
+            ours.append(components(file))
+            print(ours[-1], flush=True)
+    extra = {"bed_reader": version("bed-reader"), "threads": numba.get_num_threads(), "components": ours}
     print(write_results("packed_genotypes", start, {**extra, "rows": rows}))
 
 

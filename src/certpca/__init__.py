@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from certpca.datasets import open_npy as open_npy
     from certpca.datasets import pitprops as pitprops
     from certpca.datasets import read_geo as read_geo
+    from certpca.datasets import read_h5ad as read_h5ad
+    from certpca.datasets import read_parquet as read_parquet
     from certpca.datasets import read_plink as read_plink
+    from certpca.datasets import read_zarr as read_zarr
     from certpca.datasets import rotated_hadamard as rotated_hadamard
     from certpca.datasets import write_plink as write_plink
     from certpca.errors import CertificateError as CertificateError
@@ -82,7 +85,10 @@ _HOMES = {
     "path": "sparsity_path",
     "pitprops": "datasets",
     "read_geo": "datasets",
+    "read_h5ad": "datasets",
+    "read_parquet": "datasets",
     "read_plink": "datasets",
+    "read_zarr": "datasets",
     "rotated_hadamard": "datasets",
     "save_certificate": "storage",
     "save_path": "storage",

@@ -1,18 +1,22 @@
 """The public verbs: the only place that orchestrates."""
 
-from dataclasses import replace
+import json
+import os
+from hashlib import blake2b
 from typing import Any, Unpack
 
 import numpy as np
 
 from certpca.arrays import Indices, Vector, fix_sign
 from certpca.budget import Budget, Listener, Progress
-from certpca.certificates.checker import Proof, check
-from certpca.certificates.search import Goal, find_certificate
+from certpca.certificates.checker import Examiner, Proof, check
+from certpca.certificates.search import Goal, find_certificate, verified
+from certpca.checkpoint import Checkpoint, opened
 from certpca.errors import CertificateError, InvalidProblemError
 from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
 from certpca.operators import DataOptions, Operator, as_operator, on_host
 from certpca.operators.inputs import values_and_names
+from certpca.plain_results import candidate_from_state, candidate_state, certificate_to_dict
 from certpca.relaxation.sdp import Relaxation, solve_relaxation
 from certpca.result import PROVED_OPTIMAL, Candidate, Certificate, Solution, Source, Status
 from certpca.solvers import Solver, solver_named
@@ -29,6 +33,7 @@ def solve(
     listener: Listener | None = None,
     certify: bool = False,
     target_gap: float = 0.01,
+    checkpoint: str | os.PathLike[str] | None = None,
     **options: Unpack[DataOptions],
 ) -> Solution:
     """Find a unit vector with at most `sparsity` nonzero loadings that captures much variance.
@@ -53,6 +58,9 @@ def solve(
         Called with a `Step` after each step; returning False ends the run.
     certify, target_gap
         Also prove how far from the optimum the answer can be, stopping at that gap; see `certify`.
+    checkpoint
+        A folder, new or left by the same call: a run that was killed or ended early goes on where it was. That holds
+        for ``"branch-and-bound"`` and for certificates; other solvers begin again unless they had finished.
     **options
         How data become a matrix: ``covariance=True`` where they are the matrix already, else
         ``center``, ``scale``, ``missing``, ``ddof`` and ``names`` as in `from_data`.
@@ -74,9 +82,30 @@ def solve(
     operator = as_operator(data, **options)
     count = checked_sparsity(sparsity, operator.size)
     generator = _generator(rng)
-    seen = operator if method.runs_on_device else on_host(operator)
+
+    def facts() -> dict[str, Any]:
+        asked = {"sparsity": count, "solver": _described(method), "refit": refit, "certify": certify}
+        return {**run_facts("solve", operator, rng), **asked, **({"target_gap": target_gap} if certify else {})}
+
+    with opened(checkpoint, facts) as states:
+        gap = target_gap if certify else None
+        return _solved(operator, count, method, refit, generator, progress, gap, states)
+
+
+def _solved(
+    operator: Operator,
+    count: int,
+    method: Solver,
+    refit: bool,
+    rng: np.random.Generator,
+    progress: Progress,
+    target_gap: float | None,
+    states: Checkpoint | None,
+) -> Solution:
+    """Let a solver propose, judge what it proposes, and prove how good that is where a gap is asked for."""
+    progress.checkpoint = None if states is None else states.part("search")
     with progress.until_interrupted():
-        candidate = method.propose(seen, count, progress, generator)
+        candidate = _proposed(operator, count, method, progress, rng)
     support, loadings, objective, refitted = _evaluate(operator, candidate, refit=refit)
     trace = operator.trace()
     largest = candidate.largest_eigenvalue
@@ -88,15 +117,14 @@ def solve(
     if status is Status.OUT_OF_BUDGET and progress.interrupted:
         status = Status.INTERRUPTED
     certificate = candidate.certificate
-    if certify:
+    if target_gap is not None:
         if support.size > count:
             msg = (
                 f"a certificate is about at most {count} loadings, but {method.name} returned {support.size}; "
                 "leave epsilon unset, or call certify apart"
             )
             raise InvalidProblemError(msg)
-        rest = Budget() if budget is None else replace(budget, seconds=max(budget.seconds - progress.seconds, 1e-3))
-        progress = Progress(rest, listener, after=progress)
+        progress = progress.followed(None if states is None else states.part("proof"))
         with progress.until_interrupted():
             goal = Goal(target_gap, known=certificate)
             certificate = find_certificate(operator, count, support, loadings, goal, progress)
@@ -128,6 +156,21 @@ def solve(
     )
 
 
+def _proposed(
+    operator: Operator, count: int, method: Solver, progress: Progress, rng: np.random.Generator
+) -> Candidate:
+    state = progress.load("candidate")
+    if state is not None:
+        known = candidate_from_state(state)
+        if known.certificate is not None:
+            verified(known.certificate, Examiner(operator.source()))
+        return known
+    seen = operator if method.runs_on_device else on_host(operator)
+    candidate = method.propose(seen, count, progress, rng)
+    progress.finish("candidate", lambda: candidate_state(candidate))
+    return candidate
+
+
 def certify(
     data: Any,
     sparsity: int,
@@ -141,6 +184,7 @@ def certify(
     rng: int | np.random.Generator = 0,
     budget: Budget | None = None,
     listener: Listener | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     **options: Unpack[DataOptions],
 ) -> Certificate:
     """Prove an upper bound on the variance that any component of that sparsity captures.
@@ -169,6 +213,9 @@ def certify(
     budget
         Limits; a valid certificate is returned when they are reached, and after the first Ctrl-C. Proving the
         result takes about as long as two steps and is not interrupted.
+    checkpoint
+        A folder, new or left by the same call: a run that was killed or ended early goes on where it was, with the
+        same result as if nothing had happened. Limits are for each run by itself.
 
     Examples
     --------
@@ -186,15 +233,29 @@ def certify(
     progress = Progress(budget, listener)
     operator = as_operator(data, **options)
     count = checked_sparsity(sparsity, operator.size)
-    if solution is None:
-        solution = solve(operator, count, rng=rng, budget=budget, listener=listener)
-        progress.interrupted = solution.status is Status.INTERRUPTED  # one Ctrl-C ends both
-    elif solution.size != operator.size or solution.support.size > count:
+    generator = _generator(rng)
+    if solution is not None and (solution.size != operator.size or solution.support.size > count):
         msg = "the solution given is for other data or for a larger sparsity"
         raise InvalidProblemError(msg)
-    with progress.until_interrupted():
-        goal = Goal(target_gap, branching, warm, semidefinite, depth=depth)
-        return find_certificate(operator, count, solution.support, solution.loadings, goal, progress)
+
+    def facts() -> dict[str, Any]:
+        asked = {"sparsity": count, "target_gap": target_gap, "branching": branching, "semidefinite": semidefinite}
+        given = {
+            "depth": depth,
+            "solution": None if solution is None else _digest(solution.support, solution.loadings),
+            "warm": None if warm is None else _digest(json.dumps(certificate_to_dict(warm)).encode()),
+        }
+        return {**run_facts("certify", operator, rng), **asked, **given}
+
+    with opened(checkpoint, facts) as states:
+        progress.checkpoint = None if states is None else states.part("proof")
+        if solution is None:
+            searching = Progress(budget, listener)
+            solution = _solved(operator, count, solver_named("auto"), True, generator, searching, None, states)
+            progress.interrupted = solution.status is Status.INTERRUPTED  # one Ctrl-C ends both
+        with progress.until_interrupted():
+            goal = Goal(target_gap, branching, warm, semidefinite, depth=depth)
+            return find_certificate(operator, count, solution.support, solution.loadings, goal, progress)
 
 
 def solve_sdp(
@@ -280,6 +341,28 @@ def checked_sparsity(sparsity: Any, size: int) -> int:
         msg = f"sparsity must be a whole number in 1..{size} (the number of features), got {sparsity!r}"
         raise InvalidProblemError(msg)
     return int(sparsity)
+
+
+def run_facts(command: str, operator: Operator, rng: Any) -> dict[str, Any]:
+    """Return what every checkpoint says about the run it belongs to; a command adds what was asked of it."""
+    seed = rng
+    if not isinstance(rng, int):
+        state = _generator(rng).bit_generator.state
+        seed = _digest(json.dumps(state, default=lambda part: part.tolist()).encode())
+    return {"command": command, "data": Examiner(operator.source()).fingerprint, "seed": seed}
+
+
+def _described(method: Solver) -> str:
+    """Name a solver with its settings, where it shows them."""
+    shown = repr(method)
+    return method.name if shown.startswith("<") else shown
+
+
+def _digest(*parts: Any) -> str:
+    digest = blake2b(digest_size=20)
+    for part in parts:
+        digest.update(np.ascontiguousarray(part).tobytes() if isinstance(part, np.ndarray) else part)
+    return digest.hexdigest()
 
 
 def _generator(rng: Any) -> np.random.Generator:

@@ -6,9 +6,11 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
+from typing import Any
 
+from certpca.checkpoint import Checkpoint
 from certpca.errors import InvalidProblemError
 
 
@@ -50,24 +52,32 @@ Listener = Callable[[Step], object]
 class Progress:
     """Counts steps against a budget, keeps the history and tells the listener.
 
-    A listener that returns ``False`` ends the run; so does the first Ctrl-C.
+    A listener that returns ``False`` ends the run; so does the first Ctrl-C. With a checkpoint, states that are stored
+    take the history and the seconds with them; limits are for this process alone.
     """
 
     def __init__(
-        self, budget: Budget | None = None, listener: Listener | None = None, after: "Progress | None" = None
+        self,
+        budget: Budget | None = None,
+        listener: Listener | None = None,
+        after: "Progress | None" = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self._budget = budget or Budget()
         self._listener = listener
         self._begin = time.perf_counter()
-        self._offset = 0.0 if after is None else after.seconds
+        self.earlier: float = 0.0 if after is None else after.earlier  # seconds of processes that ended before
+        self._offset = 0.0 if after is None else after.seconds - after.earlier
+        self.checkpoint = checkpoint
+        self.resumed = False  # whether anything was taken from the checkpoint
         self._steps = 0
         self._history: list[Step] = [] if after is None else list(after.history)
         self.interrupted: bool = after is not None and after.interrupted  # one Ctrl-C ends a run and what follows it
 
     @property
     def seconds(self) -> float:
-        """Time since the run began, that of the run before it included."""
-        return self._offset + time.perf_counter() - self._begin
+        """Time since the run began, that of the run before it and of earlier processes included."""
+        return self.earlier + self._offset + time.perf_counter() - self._begin
 
     @property
     def history(self) -> tuple[Step, ...]:
@@ -77,7 +87,7 @@ class Progress:
     @property
     def remaining(self) -> float:
         """Seconds that are left."""
-        return self._budget.seconds - (self.seconds - self._offset)
+        return self._budget.seconds - (time.perf_counter() - self._begin)
 
     @property
     def exhausted(self) -> bool:
@@ -99,6 +109,35 @@ class Progress:
         if self._listener is not None and self._listener(step) is False:
             self.interrupted = True
         return not self.exhausted
+
+    def followed(self, checkpoint: Checkpoint | None = None) -> "Progress":
+        """Return the progress of what follows, for the same listener and with the time that is left."""
+        rest = replace(self._budget, seconds=max(self.remaining, 1e-3))
+        return Progress(rest, self._listener, self, checkpoint)
+
+    def load(self, name: str) -> Any:
+        """Return a state that was stored under this name, or None, and go on with its history."""
+        stored = None if self.checkpoint is None else self.checkpoint.load(name)
+        if stored is None:
+            return None
+        self.resumed = True
+        self.earlier = max(self.earlier, stored["seconds"])
+        self._history = [Step(*fields) for fields in stored["history"]]
+        return stored["state"]
+
+    def store(self, name: str, state: Callable[[], Any], *, now: bool = False) -> None:
+        """Store a state where there is a checkpoint, unless one was stored a moment ago; `now` stores in any case."""
+        if self.checkpoint is not None:
+            self.checkpoint.store(name, lambda: self._with_history(state()), now=now)
+
+    def finish(self, name: str, state: Callable[[], Any]) -> None:
+        """Store the result of a part of the run, unless the part ended early, in place of all states of that part."""
+        if self.checkpoint is not None and not self.exhausted:
+            self.checkpoint.finish(name, lambda: self._with_history(state()))
+
+    def _with_history(self, state: Any) -> dict[str, Any]:
+        history = [[step.seconds, step.objective, step.upper_bound, step.note] for step in self._history]
+        return {"seconds": self.seconds, "history": history, "state": state}
 
     @contextlib.contextmanager
     def until_interrupted(self) -> Iterator[None]:

@@ -14,6 +14,7 @@ from certpca.errors import CertpcaError
 EXIT_REFUSED = 1
 EXIT_BAD_INPUT = 2
 DEMO_SPARSITY = 7
+GENOTYPE_SETTINGS = ("maf", "max_missing", "keep", "remove", "chromosomes", "every")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -59,7 +60,10 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("solvers", help="list the solvers")
     listing.set_defaults(run=_solvers)
 
-    formats = "Formats: csv, tsv, txt, npy, npz, parquet, mtx (Matrix Market), bed (PLINK), series_matrix.txt (GEO)."
+    formats = (
+        "Formats: csv, tsv, txt, npy, npz, parquet, h5ad (AnnData), zarr, mtx (Matrix Market), bed (PLINK), "
+        "series_matrix.txt (GEO)."
+    )
     solve = commands.add_parser("solve", help="find a sparse component of a data file", epilog=formats)
     _add_data_options(solve)
     solve.add_argument("--solver", default="auto", help="see `certpca solvers`")
@@ -69,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     solve.add_argument("--no-refit", action="store_true", help="keep the algorithm's own loadings")
     solve.add_argument("--certify", action="store_true", help="also prove how far from the optimum the answer can be")
     _add_proof_options(solve)
+    _add_checkpoint_option(solve)
     _add_result_options(solve, "the result")
     solve.set_defaults(run=_solve)
 
@@ -77,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     along.add_argument("--certify", action="store_true", help="also prove how far from the optimum each can be")
     along.add_argument("--plot", metavar="FILE", help="draw what is captured and proved (png, svg or pdf)")
     _add_proof_options(along)
+    _add_checkpoint_option(along)
     _add_result_options(along, "the path")
     along.set_defaults(run=_path)
 
@@ -84,7 +90,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_data_options(certify)
     certify.add_argument("--warm", metavar="FILE", help="start from an earlier certificate of the same data")
     certify.add_argument("--no-branching", action="store_true", help="do not split regions of directions")
+    certify.add_argument(
+        "--depth", type=int, metavar="D", help="work with D directions of sample space: faster, and looser"
+    )
     _add_proof_options(certify)
+    _add_checkpoint_option(certify)
     _add_result_options(certify, "the certificate")
     certify.set_defaults(run=_certify)
 
@@ -149,7 +159,15 @@ def _device(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _add_file_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--array", help="name of the array in an npz archive")
+    command.add_argument(
+        "--array", help="name of the array in an npz archive or a zarr group, or of a layer in an h5ad file"
+    )
+    command.add_argument(
+        "--memory",
+        type=float,
+        metavar="GIB",
+        help="for data on their way from a file that can be streamed (bed, h5ad, npy, parquet, zarr)",
+    )
     genotypes = command.add_argument_group("PLINK files (.bed)")
     genotypes.add_argument("--maf", type=float, help="leave out variants whose rarer allele is rarer than this")
     genotypes.add_argument("--max-missing", type=float, help="leave out variants with a larger share of missing calls")
@@ -157,23 +175,27 @@ def _add_file_options(command: argparse.ArgumentParser) -> None:
     genotypes.add_argument("--remove", metavar="FILE", help="not these samples")
     genotypes.add_argument("--chromosomes", metavar="1,2,X", help="only variants of these")
     genotypes.add_argument("--every", type=int, metavar="N", help="only every nth variant")
-    genotypes.add_argument("--memory", type=float, metavar="GIB", help="for blocks on their way from the file")
 
 
 def _table(options: argparse.Namespace, file: str) -> Any:
     """Read a data file with the filters asked for."""
     from certpca.datasets import load_table
 
-    names = ("maf", "max_missing", "keep", "remove", "chromosomes", "every", "memory")
-    settings = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    settings = {name: getattr(options, name) for name in GENOTYPE_SETTINGS if getattr(options, name) is not None}
     if "chromosomes" in settings:
         settings["chromosomes"] = settings["chromosomes"].split(",")
-    return load_table(file, array=options.array, genotypes=settings)
+    return load_table(file, array=options.array, genotypes=settings, memory=options.memory)
 
 
 def _add_proof_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--target-gap", type=float, default=0.01, help="gap at which a proof ends (default 0.01)")
     command.add_argument("--time-limit", type=float, metavar="SECONDS", help="return the best found by then")
+
+
+def _add_checkpoint_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--checkpoint", metavar="DIR", help="keep the state of the run there; the same command then goes on from it"
+    )
 
 
 def _add_result_options(command: argparse.ArgumentParser, what: str = "") -> None:
@@ -218,6 +240,16 @@ def _print_json(fields: dict[str, Any]) -> None:
     sys.stdout.write("\n")
 
 
+def _passes(data: Any) -> dict[str, float]:
+    """Say how often a file was read that is never in memory as a whole."""
+    return {"passes": round(data.passes, 2)} if getattr(data, "passes", 0) else {}
+
+
+def _print_passes(data: Any) -> None:
+    for number in _passes(data).values():
+        print(f"the file was read {number:.1f} times")
+
+
 def _solve(options: argparse.Namespace) -> int:
     from certpca.api import solve
     from certpca.present.terminal import live_progress, print_solution
@@ -238,12 +270,14 @@ def _solve(options: argparse.Namespace) -> int:
             listener=listener,
             certify=options.certify,
             target_gap=options.target_gap,
+            checkpoint=options.checkpoint,
             **_preparation(options, table.names),
         )
     if options.json:
-        _print_json(solution_to_dict(solution))
+        _print_json({**solution_to_dict(solution), **_passes(table.data)})
     else:
         print_solution(solution, sys.stdout)
+        _print_passes(table.data)
     if options.output:  # last: an answer that cannot be written has at least been shown
         save_solution(solution, options.output)
     return 0
@@ -267,12 +301,15 @@ def _path(options: argparse.Namespace) -> int:
             rng=options.seed,
             budget=budget,
             listener=listener,
+            checkpoint=options.checkpoint,
             **_preparation(options, table.names),
         )
     if options.json:
-        _print_json({"solutions": [solution_to_dict(solution) for solution in found.solutions]})
+        solutions = [solution_to_dict(solution) for solution in found.solutions]
+        _print_json({"solutions": solutions, **_passes(table.data)})
     else:
         print(found)
+        _print_passes(table.data)
     if options.plot:
         save_path(found, options.plot)
     if options.output:
@@ -294,16 +331,19 @@ def _certify(options: argparse.Namespace) -> int:
             options.sparsity,
             target_gap=options.target_gap,
             branching=not options.no_branching,
+            depth=options.depth,
             warm=warm,
             rng=options.seed,
             budget=budget,
             listener=listener,
+            checkpoint=options.checkpoint,
             **_preparation(options, table.names),
         )
     if options.json:
-        _print_json(certificate_to_dict(certificate))
+        _print_json({**certificate_to_dict(certificate), **_passes(table.data)})
     else:
         print_certificate(certificate, sys.stdout)
+        _print_passes(table.data)
     if options.output:
         save_certificate(certificate, options.output)
     return 0
@@ -381,14 +421,17 @@ def _report(options: argparse.Namespace) -> int:
 
 
 _ENDINGS = {"html": ".html", "markdown": ".md", "png": ".png", "svg": ".svg"}
-_TYPED_FLAGS = ("covariance", "correlation", "uncentred")
+_TYPED_FLAGS = ("covariance", "correlation", "hardy-weinberg", "uncentred")
 
 
 def _typed_again(options: argparse.Namespace) -> list[str]:
     """Return the options about the data as one would type them."""
-    typed = [f"--{flag}" for flag in _TYPED_FLAGS if getattr(options, flag)]
+    typed = [f"--{flag}" for flag in _TYPED_FLAGS if getattr(options, flag.replace("-", "_"))]
     typed += ["--missing", options.missing] if options.missing != "error" else []
-    return typed + (["--array", options.array] if options.array else [])
+    for name in ("array", *GENOTYPE_SETTINGS, "memory"):
+        value = getattr(options, name)
+        typed += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
+    return typed
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -23,3 +23,7 @@ class MissingDependencyError(CertpcaError, ImportError):
 
 class CertificateError(CertpcaError, ValueError):
     """A certificate does not prove what it claims about these data."""
+
+
+class ClusterError(CertpcaError, RuntimeError):
+    """The cluster cannot finish the work: it has no workers, or cannot be reached, or keeps losing them."""

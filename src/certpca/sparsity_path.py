@@ -9,17 +9,20 @@ Two facts make the path monotone whatever was found: a support may be padded to 
 larger sparsity holds for a smaller one.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 
-from certpca.api import checked_sparsity, solve
+from certpca.api import checked_sparsity, run_facts, solve
 from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Budget, Listener, Progress, Step
 from certpca.certificates.search import Goal, Shared, find_certificate
+from certpca.checkpoint import Checkpoint, opened
 from certpca.errors import InvalidProblemError
 from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
 from certpca.linalg.swaps import SwapSearch
@@ -112,6 +115,7 @@ def path(
     rng: int | np.random.Generator = 0,
     budget: Budget | None = None,
     listener: Listener | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     **options: Unpack[DataOptions],
 ) -> Path:
     """Find the sparse components of several sparsities together, for less than the sum of their costs.
@@ -131,6 +135,9 @@ def path(
         they are reached, and after the first Ctrl-C.
     listener
         Called with a `Step` after each step, whatever sparsity it is about; returning False ends the run.
+    checkpoint
+        A folder, new or left by the same call: a run that was killed or ended early goes on where it was, with the
+        same result as if nothing had happened. Limits are for each run by itself.
 
     Examples
     --------
@@ -149,12 +156,18 @@ def path(
     if not wanted:
         msg = "sparsities must name at least one sparsity, got none"
         raise InvalidProblemError(msg)
-    clock = _Clock(budget, listener)
-    with clock.whole.until_interrupted():
-        search = _Search(operator, wanted, clock)
-        search.run(rng)
-        certificates = search.certificates(target_gap) if certify else [None] * len(wanted)
-        search.pad()
+
+    def facts() -> dict[str, Any]:
+        asked = {"sparsities": wanted, "certify": certify, **({"target_gap": target_gap} if certify else {})}
+        return {**run_facts("path", operator, rng), **asked}
+
+    with opened(checkpoint, facts) as states:
+        clock = _Clock(budget, listener, states)
+        with clock.whole.until_interrupted():
+            search = _Search(operator, wanted, clock)
+            search.run(rng)
+            certificates = search.certificates(target_gap) if certify else [None] * len(wanted)
+            search.pad()
     solutions: list[Solution] = []
     for sparsity, support, certificate in zip(wanted, search.supports, certificates, strict=True):
         found = _Found(support, clock.status, search.largest, certificate)
@@ -188,10 +201,11 @@ class _Found:
 class _Clock:
     """Deals out one budget to the parts of a path; what ends a part from outside ends them all."""
 
-    def __init__(self, budget: Budget | None, listener: Listener | None) -> None:
+    def __init__(self, budget: Budget | None, listener: Listener | None, states: Checkpoint | None = None) -> None:
         self._budget = budget or Budget()
         self._listener = listener
-        self.whole = Progress(self._budget)
+        self._states = states
+        self.whole = Progress(self._budget, checkpoint=states)
 
     def hear(self, step: Step) -> bool:
         """Pass a step on to the user and say whether the run goes on."""
@@ -201,11 +215,15 @@ class _Clock:
 
     def rest(self, parts: int = 1) -> Budget:
         """Return what is left for the next part, where so many are to have the same time."""
-        return replace(self._budget, seconds=max((self._budget.seconds - self.whole.seconds) / parts, 1e-3))
+        return replace(self._budget, seconds=max(self.whole.remaining / parts, 1e-3))
 
-    def part(self, parts: int = 1) -> Progress:
-        """Return the progress of the next part: objectives of different sparsities share no history."""
-        return Progress(self.rest(parts), self.hear)
+    def part(self, parts: int = 1, name: str = "") -> Progress:
+        """Return the progress of the next part: objectives of different sparsities share no history.
+
+        A part with a name keeps states of its own in the checkpoint.
+        """
+        states = self._states.part(name) if name and self._states is not None else None
+        return Progress(self.rest(parts), self.hear, checkpoint=states)
 
     @property
     def status(self) -> Status:
@@ -224,6 +242,14 @@ class _Runner(NamedTuple):
     value: float = 0.0
 
 
+class _Offer(NamedTuple):
+    """A support for the sparsity at position `owner`, to be improved in any case or only where it looks better."""
+
+    owner: int
+    support: Indices
+    always: bool = False
+
+
 class _Search:
     """The best support known for each sparsity, and how supports and certificates travel between neighbours."""
 
@@ -239,9 +265,40 @@ class _Search:
         self._finalists = RACE.finalists if operator.size <= EVERY_COLUMN else FINALISTS
         self.supports = [top_k(self._diagonal, sparsity) for sparsity in sparsities]
         self.largest = 0.0
+        self._waiting: list[_Offer] = []  # supports that are still to be improved
+        self._raced = False
+        self._helped = True  # whether supports travelled to good effect; they do so at least once
 
     def run(self, rng: int | np.random.Generator) -> None:
         """Search the middle thoroughly, race the others from shared starts, and let supports travel."""
+        whole = self._clock.whole
+        state = whole.load("search")
+        if state is None:
+            self._search_middle(rng)
+            self._store()
+        else:
+            self._restore(state)
+        if len(self._sparsities) == 1 or self.largest == 0.0:
+            return
+        if not self._raced:
+            arrived = self._race(self._starts(np.random.default_rng(rng)))
+            self._waiting = [_Offer(runner.owner, runner.support, True) for runner in arrived]
+            # The features of largest variance are the best answer there is for one feature.
+            self._waiting += [_Offer(j, top_k(self._diagonal, count)) for j, count in enumerate(self._sparsities)]
+            self._raced = True
+        while True:
+            while self._waiting:
+                owner, support, always = self._waiting.pop(0)
+                self._helped = self._offer(owner, support, always=always) or self._helped
+                self._store()
+            if not self._helped or whole.exhausted:
+                break
+            better = [runner for runner in self._race(self._travellers()) if self._is_better(runner)]
+            self._waiting = [_Offer(runner.owner, runner.support) for runner in better]
+            self._helped = False
+        self._store(now=True)
+
+    def _search_middle(self, rng: int | np.random.Generator) -> None:
         clock, middle = self._clock, self._middle
         first = solve(self._operator, self._sparsities[middle], rng=rng, budget=clock.rest(), listener=clock.hear)
         clock.whole.interrupted |= first.status is Status.INTERRUPTED
@@ -250,17 +307,32 @@ class _Search:
         if self.largest == 0.0:  # every support is as good as any other
             for j, support in enumerate(self.supports):
                 self._keep(j, support)
-        if len(self._sparsities) == 1 or self.largest == 0.0:
-            return
-        for runner in self._race(self._starts(np.random.default_rng(rng))):
-            self._offer(runner.owner, runner.support, always=True)
-        for j, sparsity in enumerate(self._sparsities):
-            self._offer(j, top_k(self._diagonal, sparsity))  # the best answer there is for one feature
-        travelling = True
-        while travelling and not clock.whole.exhausted:
-            arrived = self._race(self._travellers())
-            better = [runner for runner in arrived if runner.value > self._objectives[runner.owner] * BETTER]
-            travelling = sum(self._offer(runner.owner, runner.support) for runner in better) > 0
+
+    def _is_better(self, runner: _Runner) -> bool:
+        return bool(runner.value > self._objectives[runner.owner] * BETTER)
+
+    def _store(self, *, now: bool = False) -> None:
+        """Store where the search stands, unless it was cut short since it was stored last."""
+        if not self._clock.whole.exhausted:
+            self._clock.whole.store("search", self._state, now=now)
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "supports": self.supports,
+            "loadings": self._loadings,
+            "objectives": self._objectives,
+            "seen": [sorted(keys) for keys in self._seen],
+            "largest": self.largest,
+            "waiting": self._waiting,
+            "raced": self._raced,
+            "helped": self._helped,
+        }
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self.supports, self._loadings, self._objectives = state["supports"], state["loadings"], state["objectives"]
+        self._seen = [set(keys) for keys in state["seen"]]
+        self.largest, self._raced, self._helped = state["largest"], state["raced"], state["helped"]
+        self._waiting = [_Offer(*fields) for fields in state["waiting"]]
 
     def certificates(self, target_gap: float) -> list[Certificate | None]:
         """Prove a bound for each sparsity, upwards; better components found on the way are kept.
@@ -273,8 +345,9 @@ class _Search:
             goal = Goal(target_gap, warm=found[-1] if found else None, shared=shared)
             known = self.supports[j], self._loadings[j]
             # The first starts from nothing and takes several times as long as those that go on from a neighbour.
-            progress = self._clock.part(min(len(self._sparsities) - j, 3))
+            progress = self._clock.part(min(len(self._sparsities) - j, 3), f"k{sparsity}")
             made = find_certificate(self._operator, sparsity, *known, goal, progress)
+            self._clock.whole.earlier += progress.earlier
             if made.objective > self._objectives[j] * BETTER:
                 self._keep(j, made.support)
             found.append(made)
@@ -291,7 +364,7 @@ class _Search:
     def _keep(self, j: int, support: Indices) -> None:
         self.supports[j] = support
         self._objectives[j], self._loadings[j] = leading_on_support(self._host, support)
-        self._seen[j].add(hash(support.tobytes()))
+        self._seen[j].add(_key(support))
 
     def _offer(self, j: int, support: Indices, *, always: bool = False) -> bool:
         """Threshold from a support; swap features too, always or where that is already better than what is known."""
@@ -334,7 +407,7 @@ class _Search:
         for _ in range(RACE.rounds):
             fresh = {}
             for runner in runners:
-                key = hash(runner.support.tobytes())
+                key = _key(runner.support)
                 if key not in self._seen[runner.owner]:
                     self._seen[runner.owner].add(key)
                     fresh[runner.owner, key] = runner
@@ -366,6 +439,11 @@ class _Search:
         support = top_k(np.abs(image), self._sparsities[owner])
         part = image[support]
         return _Runner(owner, support, part / max(float(np.linalg.norm(part)), np.finfo(float).tiny), value)
+
+
+def _key(support: Indices) -> int:
+    """Hash a support so that every process gets the same."""
+    return int.from_bytes(blake2b(support.tobytes(), digest_size=8).digest())
 
 
 def _largest(runners: list[_Runner], count: int) -> list[_Runner]:

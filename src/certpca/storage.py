@@ -2,29 +2,48 @@
 
 import contextlib
 import json
-import math
-import os
-import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from certpca.budget import Step
 from certpca.certificates.checker import Proof
 from certpca.errors import DataFileError
-from certpca.result import Certificate, Solution, Status
+from certpca.plain_results import (
+    CERTIFICATE_FORMAT,
+    FORMAT,
+    certificate_from_dict,
+    certificate_to_dict,
+    solution_from_dict,
+    solution_to_dict,
+)
+from certpca.result import Certificate, Solution
+from certpca.whole_files import Writer, write_bytes_whole, write_text_whole, write_together
 
 if TYPE_CHECKING:  # its module loads every solver, which reading one result needs not
     from certpca.sparsity_path import Path as SparsityPath
 
-FORMAT = "certpca solution 1"
+__all__ = [
+    "certificate_beside",
+    "certificate_to_dict",
+    "load_certificate",
+    "load_path",
+    "load_solution",
+    "proof_to_dict",
+    "save_certificate",
+    "save_path",
+    "save_solution",
+    "solution_from_dict",
+    "solution_to_dict",
+    "write_bytes_whole",
+    "write_text_whole",
+]
+
 PATH_FORMAT = "certpca path 1"
-CERTIFICATE_FORMAT = "certpca certificate 1"
 
 # What reading nonsense can raise: wrong types and ranges, broken archives, absurd sizes and depths.
 DAMAGE = (
@@ -42,66 +61,6 @@ DAMAGE = (
 )
 
 
-def solution_to_dict(solution: Solution) -> dict[str, Any]:
-    """Return the fields of a solution as plain JSON values; infinity becomes null."""
-    return {
-        "format": FORMAT,
-        "support": solution.support.tolist(),
-        "names": None if solution.names is None else list(solution.names),
-        "loadings": solution.loadings.tolist(),
-        "objective": solution.objective,
-        "explained_variance_ratio": solution.explained_variance_ratio,
-        "relative_objective": solution.relative_objective,
-        "upper_bound": _finite(solution.upper_bound),
-        "gap": _finite(solution.gap) if math.isfinite(solution.upper_bound) else None,
-        "size": solution.size,
-        "sparsity": solution.sparsity,
-        "matrix": solution.matrix,
-        "solver": solution.solver,
-        "status": solution.status.name,
-        "message": solution.status.value,
-        "seconds": solution.seconds,
-        "refitted": solution.refitted,
-        "history": [[step.seconds, step.objective, _finite(step.upper_bound)] for step in solution.history],
-        "details": {name: float(value) for name, value in solution.details.items()},
-    }
-
-
-def solution_from_dict(fields: dict[str, Any], certificate: Certificate | None = None) -> Solution:
-    """Make a solution from what `solution_to_dict` gave; a bound without its certificate is not believed."""
-    names = fields["names"]
-    support = np.array(fields["support"], dtype=np.intp)
-    loadings = np.array(fields["loadings"], dtype=np.float64)
-    if support.ndim != 1 or support.shape != loadings.shape:
-        msg = f"support and loadings must be lists of one length, got shapes {support.shape} and {loadings.shape}"
-        raise ValueError(msg)
-    size = int(fields["size"])
-    if support.size and not (support.min() >= 0 and support.max() < size):
-        msg = f"support must lie in 0..{size - 1}, got {support.min()}..{support.max()}"
-        raise ValueError(msg)
-    if names is not None and len(names) != support.size:
-        msg = f"there must be one name for each of {support.size} loadings, got {len(names)}"
-        raise ValueError(msg)
-    return Solution(
-        support=support,
-        names=None if names is None else tuple(str(name) for name in names),
-        loadings=loadings,
-        objective=float(fields["objective"]),
-        explained_variance_ratio=float(fields["explained_variance_ratio"]),
-        relative_objective=float(fields["relative_objective"]),
-        size=size,
-        sparsity=int(fields["sparsity"]),
-        matrix=fields["matrix"],
-        solver=fields["solver"],
-        status=Status[fields["status"]],
-        seconds=float(fields["seconds"]),
-        refitted=fields["refitted"],
-        history=tuple(Step(step[0], step[1], _number(step[2])) for step in fields["history"]),
-        details=dict(fields["details"]),
-        certificate=certificate,
-    )
-
-
 def save_solution(solution: Solution, path: str | Path) -> None:
     """Write a solution to a JSON file, and its certificate, if it has one, to files beside it.
 
@@ -114,7 +73,8 @@ def save_solution(solution: Solution, path: str | Path) -> None:
     ('topdiam', 'length', 'bowdist')
     """
     target = Path(path)
-    write_text_whole(target, json.dumps(_stored_solution(solution, certificate_beside(target)), indent=1) + "\n")
+    fields, files = _parts(solution, certificate_beside(target))
+    write_together([*files, (target, _json_writer(fields))])
 
 
 def load_solution(path: str | Path) -> Solution:
@@ -141,12 +101,11 @@ def save_path(path: "SparsityPath", file: str | Path) -> None:
     [3, 5]
     """
     target = Path(file)
-    solutions = [
-        _stored_solution(solution, target.with_suffix(f".{solution.sparsity}.certificate.json"))
-        for solution in path.solutions
+    parts = [
+        _parts(solution, target.with_suffix(f".{solution.sparsity}.certificate.json")) for solution in path.solutions
     ]
-    fields = {"format": PATH_FORMAT, "seconds": path.seconds, "solutions": solutions}
-    write_text_whole(target, json.dumps(fields, indent=1) + "\n")
+    fields = {"format": PATH_FORMAT, "seconds": path.seconds, "solutions": [solution for solution, _ in parts]}
+    write_together([*(file for _, files in parts for file in files), (target, _json_writer(fields))])
 
 
 def load_path(file: str | Path) -> "SparsityPath":
@@ -164,13 +123,12 @@ def load_path(file: str | Path) -> "SparsityPath":
         return SparsityPath(solutions, float(fields["seconds"]))
 
 
-def _stored_solution(solution: Solution, beside: Path) -> dict[str, Any]:
-    """Return the fields of a solution once its certificate, if it has one, is written."""
+def _parts(solution: Solution, beside: Path) -> tuple[dict[str, Any], list[tuple[Path, Writer]]]:
+    """Return the fields of a solution, and the files of its certificate, if it has one."""
     fields = solution_to_dict(solution)
-    if solution.certificate is not None:
-        save_certificate(solution.certificate, beside)
-        fields["certificate"] = beside.name
-    return fields
+    if solution.certificate is None:
+        return fields, []
+    return {**fields, "certificate": beside.name}, _certificate_files(solution.certificate, beside)
 
 
 def _loaded_solution(file: Path, fields: dict[str, Any]) -> Solution:
@@ -178,28 +136,6 @@ def _loaded_solution(file: Path, fields: dict[str, Any]) -> Solution:
         beside = fields.get("certificate")
         certificate = load_certificate(file.parent / str(beside)) if beside else None
         return solution_from_dict(fields, certificate)
-
-
-def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
-    """Return everything but the evidence as plain JSON values."""
-    return {
-        "format": CERTIFICATE_FORMAT,
-        "kind": certificate.kind,
-        "sparsity": certificate.sparsity,
-        "upper_bound": certificate.upper_bound,
-        "objective": certificate.objective,
-        "gap": certificate.gap,
-        "features_in_no_optimum": certificate.outside,
-        "features_in_every_optimum": certificate.inside,
-        "matrix": certificate.matrix,
-        "size": certificate.size,
-        "normalisation": dict(certificate.normalisation),
-        "fingerprint": certificate.fingerprint,
-        "support": certificate.support.tolist(),
-        "loadings": certificate.loadings.tolist(),
-        "tree": certificate.tree,
-        "seconds": certificate.seconds,
-    }
 
 
 def proof_to_dict(proof: Proof, certificate: Certificate) -> dict[str, Any]:
@@ -220,19 +156,24 @@ def proof_to_dict(proof: Proof, certificate: Certificate) -> dict[str, Any]:
 
 def save_certificate(certificate: Certificate, path: str | Path) -> None:
     """Write a certificate to a JSON file, and its evidence to an NPZ file of the same name."""
-    target = Path(path)
+    write_together(_certificate_files(certificate, Path(path)))
+
+
+def _certificate_files(certificate: Certificate, target: Path) -> list[tuple[Path, Writer]]:
     evidence = target.with_suffix(".npz")
+    fields = certificate_to_dict(certificate)
 
     def write(stream: IO[bytes]) -> None:
-        np.savez(
-            stream, allow_pickle=False, **{name: np.asarray(value) for name, value in certificate.evidence.items()}
-        )
+        arrays = {name: np.asarray(value) for name, value in certificate.evidence.items()}
+        np.savez(stream, allow_pickle=False, **arrays)
+        stream.seek(0)
+        fields["evidence"] = {"file": evidence.name, "digest": _digest_of(stream)}
 
-    fields = certificate_to_dict(certificate)
-    if certificate.evidence:
-        _write_whole(evidence, write)
-        fields["evidence"] = {"file": evidence.name, "digest": _digest(evidence)}
-    write_text_whole(target, json.dumps(fields, indent=1) + "\n")
+    return [*([(evidence, write)] if certificate.evidence else []), (target, _json_writer(fields))]
+
+
+def _json_writer(fields: dict[str, Any]) -> Writer:
+    return lambda stream: stream.write((json.dumps(fields, indent=1) + "\n").encode())
 
 
 def load_certificate(path: str | Path) -> Certificate:
@@ -241,23 +182,7 @@ def load_certificate(path: str | Path) -> Certificate:
     fields = _read_json(file, CERTIFICATE_FORMAT, "a certificate")
     with _damage_named(file):
         evidence = _load_evidence(file, fields["evidence"]) if "evidence" in fields else {}
-        return Certificate(
-            kind=fields["kind"],
-            size=fields["size"],
-            sparsity=fields["sparsity"],
-            upper_bound=float(fields["upper_bound"]),
-            matrix=fields["matrix"],
-            normalisation=dict(fields["normalisation"]),
-            fingerprint=fields["fingerprint"],
-            support=np.array(fields["support"], dtype=np.intp),
-            loadings=np.array(fields["loadings"], dtype=np.float64),
-            evidence=evidence,
-            tree=fields["tree"],
-            objective=float(fields["objective"]),
-            outside=int(fields["features_in_no_optimum"]),
-            inside=int(fields["features_in_every_optimum"]),
-            seconds=float(fields["seconds"]),
-        )
+        return certificate_from_dict(fields, evidence)
 
 
 def _load_evidence(file: Path, entry: dict[str, str]) -> dict[str, Any]:
@@ -274,10 +199,14 @@ def _load_evidence(file: Path, entry: dict[str, str]) -> dict[str, Any]:
 
 
 def _digest(file: Path) -> str:
-    digest = blake2b(digest_size=20)
     with file.open("rb") as stream:
-        while part := stream.read(1 << 24):
-            digest.update(part)
+        return _digest_of(stream)
+
+
+def _digest_of(stream: IO[bytes]) -> str:
+    digest = blake2b(digest_size=20)
+    while part := stream.read(1 << 24):
+        digest.update(part)
     return digest.hexdigest()
 
 
@@ -305,47 +234,3 @@ def _damage_named(file: Path) -> Iterator[None]:
     except DAMAGE as error:
         msg = f"{str(file)!r} is damaged: {error!r}"
         raise DataFileError(msg) from error
-
-
-def write_text_whole(path: str | Path, text: str) -> None:
-    """Write text so that a reader sees the old file or the new one."""
-    _write_whole(Path(path), lambda stream: stream.write(text.encode()))
-
-
-def write_bytes_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Let a function write bytes so that a reader sees the old file or the new one."""
-    _write_whole(Path(path), write)
-
-
-def _write_whole(target: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write beside the target, then rename."""
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    except OSError as error:
-        msg = f"cannot write {str(target)!r}: {error.strerror or error}"
-        raise DataFileError(msg) from error
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            write(stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        part.chmod(0o666 & ~mask)  # temporary files are private; results are as open as the user wants
-        part.replace(target)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        msg = f"cannot write {str(target)!r}: {error.strerror or error}"
-        raise DataFileError(msg) from error
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _number(value: float | None) -> float:
-    return math.inf if value is None else float(value)

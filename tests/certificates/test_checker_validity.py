@@ -273,3 +273,15 @@ def test_codes_and_nan_together_are_refused() -> None:
     table = np.array([[1.0, 2.0], [3.0, np.nan], [-9.0, 7.0]])
     with pytest.raises(CertificateError, match="not finite"):
         proved(Source("data", table, center=True, missing=-9, fill_missing=True), 1, "trace")
+
+
+def test_tall_data_are_multiplied_by_runs_of_columns(rng: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from certpca.certificates.checker import data
+
+    source = Source("data", rng.standard_normal((60, 11)), center=True, divisor=59.0)
+    whole = data.prepare(source)
+    monkeypatch.setattr(data, "GATHERED_BYTES", 8 * 60 * 4)
+    parts = data.prepare(source)
+    np.testing.assert_allclose(parts.block(slice(0, 11)), whole.block(slice(0, 11)), atol=1e-12)
+    support = np.array([0, 3, 10])
+    np.testing.assert_allclose(parts.dense(support)[0], whole.dense(support)[0], atol=1e-12)

@@ -1,5 +1,7 @@
 """PLINK files come back as the genotypes, names and samples they hold, filtered, or with a clear error."""
 
+import os
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -305,3 +307,31 @@ def test_bad_genotypes_leave_no_file(tmp_path: Path, table: Any, options: Any, f
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with refused(CertpcaError, "cannot write"):
         certpca.write_plink(tmp_path / "nowhere" / "a", np.zeros((2, 2), dtype=np.int8))
+
+
+def test_file_cut_off_while_it_is_open(tmp_path: Path, rng: Any) -> None:
+    certpca.write_plink(tmp_path / "cut", rng.integers(0, 3, (40, 300)).astype(np.int8))
+    genotypes = certpca.read_plink(tmp_path / "cut")
+    operator = certpca.from_data(genotypes)
+    os.truncate(tmp_path / "cut.bed", 1500)
+    with pytest.raises(DataFileError, match="cut off while it was being read"):
+        operator.matmat(np.ones((300, 1)))
+
+
+def test_another_process_opens_the_file_again(tmp_path: Path, rng: Any) -> None:
+    table = rng.integers(0, 3, (10, 30)).astype(np.int8)
+    certpca.write_plink(tmp_path / "there", table)
+    genotypes = certpca.read_plink(tmp_path / "there", maf=0.05)
+    genotypes.read(slice(0, 1))
+    again = pickle.loads(pickle.dumps(genotypes))
+    np.testing.assert_array_equal(again[:, :], genotypes[:, :])
+
+
+@pytest.mark.parametrize("every", [1, 2, 7])
+@pytest.mark.parametrize("memory", [1e-6, 1e-5, 1.0])
+def test_walks_with_gaps(tmp_path: Path, rng: Any, every: int, memory: float) -> None:
+    table = rng.integers(0, 3, (50, 211)).astype(np.int8)
+    certpca.write_plink(tmp_path / "gaps", table)
+    panel = rng.standard_normal((len(range(0, 211, every)), 2))
+    genotypes = certpca.read_plink(tmp_path / "gaps", every=every, memory=memory)
+    np.testing.assert_allclose(genotypes.times(panel, None), table[:, ::every] @ panel, atol=1e-11)

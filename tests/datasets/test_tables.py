@@ -303,7 +303,9 @@ def test_empty_file(tmp_path: Path, ending: str) -> None:
 
 @pytest.mark.parametrize("name", ["a.xlsx", "a", "csv", "a.csv.bak"])
 def test_unknown_ending_lists_the_known_ones(tmp_path: Path, name: str) -> None:
-    with refused("has an unknown format", "known endings are .csv, .tsv, .txt, .npy, .npz, .parquet, .mtx, .mtx.gz"):
+    with refused(
+        "has an unknown format", "known endings are .csv, .tsv, .txt, .npy, .npz, .parquet, .h5ad, .zarr, .mtx, .mtx.gz"
+    ):
         load_table(tmp_path / name)
 
 

@@ -111,7 +111,13 @@ def test_path_and_decompose_take_a_reader(tmp_path: Path, rng: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(5, 3), (1023, 70), (4099, 133)])  # shorter and longer than a tile, ragged ends
 @pytest.mark.parametrize("width", [1, 4, 7])
-def test_packed_products_agree_with_decoded_ones(rng: Any, dtype: Any, shape: Any, width: int) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_packed_products_agree_with_decoded_ones(
+    rng: Any, monkeypatch: pytest.MonkeyPatch, dtype: Any, shape: Any, width: int, threads: int
+) -> None:
+    import numba
+
+    monkeypatch.setattr(numba, "get_num_threads", lambda: threads)
     samples, variants = shape
     table = planted(rng, samples, max(variants, 8), 0.05)[:, :variants]
     codes = packed.packed_codes(table.T)
@@ -119,29 +125,84 @@ def test_packed_products_agree_with_decoded_ones(rng: Any, dtype: Any, shape: An
     fill = rng.uniform(0, 2, chosen.size)
     exact = np.where(table[:, chosen] == -9, fill, table[:, chosen])
     panel = rng.standard_normal((chosen.size, width)).astype(dtype)
-    scores = rng.standard_normal((4 * codes.shape[1], width)).astype(dtype)
-    tolerance = 1e-11 if dtype == np.float64 else 2e-5
-    forth = packed.times(codes, chosen, fill, panel)
-    assert forth.dtype == dtype
-    np.testing.assert_allclose(forth[:samples], exact @ panel, atol=tolerance * 4 * np.sqrt(samples + variants))
-    scores[samples:] = 0
-    back = packed.transposed_times(codes, chosen, fill, scores)
+    scores = np.zeros((4 * codes.shape[1], width), dtype=dtype)
+    scores[:samples] = rng.standard_normal((samples, width))
+    close = {"atol": (1e-11 if dtype == np.float64 else 2e-5) * 4 * np.sqrt(samples + variants)}
+
+    def products() -> Any:
+        return packed.Products(4 * codes.shape[1], width, dtype)
+
+    forth = products()
+    for part in (slice(0, chosen.size // 2), slice(chosen.size // 2, None)):  # sums go on from part to part
+        forth.forth(codes, chosen[part], fill[part], panel[part])
+    assert forth.total().dtype == dtype
+    np.testing.assert_allclose(forth.total()[:samples], exact @ panel, **close)
+    there = products()
+    back = there.back(codes, chosen, fill, there.turned(scores))
     assert back.shape == (chosen.size, width)
-    np.testing.assert_allclose(back, exact.T @ scores[:samples], atol=tolerance * 4 * np.sqrt(samples + variants))
+    np.testing.assert_allclose(back, exact.T @ scores[:samples], **close)
+    around, square, mean = products(), rng.uniform(0.5, 2, chosen.size), rng.uniform(0, 2, chosen.size)
+    around.around(codes, chosen, fill, mean, square, around.turned(scores))
+    centred = (exact - mean) * np.sqrt(square)
+    expected = centred @ (centred.T @ scores[:samples])
+    np.testing.assert_allclose(around.total()[:samples], expected, rtol=1e-4, atol=close["atol"] * variants)
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
-def test_any_number_of_threads(rng: Any, monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
-    import numba
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [1, 3, 127, 128])
+def test_both_ways_of_unpacking_agree(rng: Any, dtype: Any, width: int) -> None:
+    from certpca.operators import packed_loops, packed_registers
 
-    monkeypatch.setattr(numba, "get_num_threads", lambda: threads)
-    table = planted(rng, 61, 257, 0.0)
-    codes, chosen = packed.packed_codes(table.T), np.arange(257)
-    panel = rng.standard_normal((257, 3))
-    np.testing.assert_allclose(packed.times(codes, chosen, None, panel)[:61], table @ panel, atol=1e-10)
-    scores = np.zeros((4 * codes.shape[1], 3))
-    scores[:61] = rng.standard_normal((61, 3))
-    np.testing.assert_allclose(packed.transposed_times(codes, chosen, None, scores), table.T @ scores[:61], atol=1e-10)
+    if not packed_registers.HAS_AVX2:
+        pytest.skip("this processor cannot permute registers")
+    codes = rng.integers(0, 256, (9, 160), dtype=np.uint8)
+    codes.flags.writeable = False
+    holes, table, chosen = (
+        rng.uniform(0, 2, 9).astype(dtype),
+        packed._table(dtype),
+        np.array([8, 0, 3, 5, 1, 2, 4, 6, 7]),
+    )
+    tiles = []
+    for unpack in (packed_loops.unpack_by_bytes, packed_loops.unpack_by_registers):
+        tile = np.full(8 * packed_loops.SAMPLES_IN_TILE, np.nan, dtype=dtype)
+        unpack(codes, chosen, holes, table, 4, 9, 11, width, tile)  # three of the eight rows lie past the last
+        tiles.append(tile)
+    np.testing.assert_array_equal(tiles[0], tiles[1])
+    decoded = packed.decode(codes[[1]][:, 11 : 11 + width])[0]  # `first` is 4, so the tile begins with chosen[4]
+    expected = np.where(decoded == -9, holes[4], decoded)
+    np.testing.assert_array_equal(tiles[0][: 4 * width], expected.astype(dtype))
+
+
+@pytest.mark.parametrize("kind", ["plink", "columns", "rows"])
+def test_products_in_sample_space(tmp_path: Path, rng: Any, kind: str) -> None:
+    table = planted(rng)
+    operator = certpca.from_data(stored(kind, table, tmp_path), missing="mean", scale=True)
+    factor = operator.factor()
+    whole = factor.block(slice(0, operator.size), np.float64)
+    scores, panel = rng.standard_normal((table.shape[0], 3)), rng.standard_normal((operator.size, 3))
+    panel[::2] = 0  # columns that count nothing need not be read
+    np.testing.assert_allclose(factor.times(panel), whole @ panel, atol=1e-11)
+    np.testing.assert_allclose(factor.transposed_times(scores), whole.T @ scores, atol=1e-11)
+    np.testing.assert_allclose(factor.sample_product(scores), whole @ (whole.T @ scores), atol=1e-11)
+
+
+def test_columns_that_count_nothing_are_not_read(tmp_path: Path, rng: Any) -> None:
+    operator = certpca.from_data(stored("plink", planted(rng), tmp_path), missing="mean")
+    panel = np.zeros((operator.size, 2))
+    panel[:3] = 1.0
+    before = operator.passes  # type: ignore[attr-defined]
+    operator.factor().times(panel)
+    assert operator.passes - before == pytest.approx(3 / operator.size)  # type: ignore[attr-defined]
+
+
+def test_leading_vectors_take_few_passes(tmp_path: Path, rng: Any) -> None:
+    table = planted(rng, 60, 400)
+    operator = certpca.from_data(stored("plink", table, tmp_path), missing="mean")
+    solution = certpca.solve(operator, 10, "svd-threshold")
+    expected = certpca.solve(table, 10, "svd-threshold", missing="mean")
+    np.testing.assert_array_equal(solution.support, expected.support)
+    assert solution.objective == pytest.approx(expected.objective, rel=1e-9)
+    assert operator.passes <= 15  # type: ignore[attr-defined]
 
 
 def test_without_numba_columns_are_decoded(tmp_path: Path, rng: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,6 +213,8 @@ def test_without_numba_columns_are_decoded(tmp_path: Path, rng: Any, monkeypatch
     monkeypatch.setitem(sys.modules, "numba", None)
     assert not packed.compiled()
     np.testing.assert_allclose(operator.matmat(panel), expected, atol=1e-12)
+    again = certpca.from_data(stored("plink", table, tmp_path), missing="mean")
+    np.testing.assert_array_equal(again.diagonal(), operator.diagonal())
 
 
 def test_counting_agrees_with_decoding(rng: Any) -> None:
@@ -162,7 +225,7 @@ def test_counting_agrees_with_decoding(rng: Any) -> None:
     bits[:29] = np.where(kept, 3, 0)
     mask = (bits.reshape(-1, 4) << np.array([0, 2, 4, 6])).sum(axis=1).astype(np.uint8)
     expected = [[(column[kept] == value).sum() for value in (-9, 1, 0)] for column in table.T]
-    np.testing.assert_array_equal(packed.count_codes(codes, mask), expected)
+    np.testing.assert_array_equal(packed.count_codes(codes, np.arange(40), mask), expected)
 
 
 # --- passes and memory --------------------------------------------------------------------------
@@ -347,3 +410,34 @@ def test_choosing_by_rows_is_refused_for_files_read_by_columns(method: Any, tmp_
     with pytest.raises(InvalidProblemError, match="read by columns"):
         certpca.choose_sparsity(reader, [2, 4], method=method)
     assert certpca.choose_sparsity(reader, [2, 4, 8]).sparsity in (2, 4, 8)
+
+
+@pytest.mark.parametrize("kind", ["plink", "columns", "rows"])
+def test_submatrix_where_columns_do_not_fit(
+    tmp_path: Path, rng: Any, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = planted(rng)
+    expected = certpca.from_data(table, missing="mean").submatrix(np.arange(table.shape[1]))
+    operator = certpca.from_data(stored(kind, table, tmp_path, memory=1e-6), missing="mean")
+    monkeypatch.setattr("certpca.operators.streamed.UNIT_VECTORS", 7)
+    np.testing.assert_allclose(operator.submatrix(np.arange(operator.size)), expected, atol=1e-12)
+    some = np.array([1, 4, operator.size - 1])
+    np.testing.assert_allclose(operator.submatrix(some), expected[np.ix_(some, some)], atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_tall_tables_are_walked_over_once(tmp_path: Path, rng: Any, scale: bool) -> None:
+    table = planted(rng, 300, 20).astype(np.float64)
+    table[table == -9] = np.nan
+    reader = stored("rows", table, tmp_path, memory=1e-3)
+    operator = certpca.from_data(reader, missing="mean", scale=scale)
+    before = operator.passes  # type: ignore[attr-defined]
+    solution = certpca.solve(operator, 5)
+    assert operator.passes - before == pytest.approx(1)  # type: ignore[attr-defined]
+    expected = certpca.solve(table, 5, missing="mean", scale=scale)
+    np.testing.assert_array_equal(solution.support, expected.support)
+    assert solution.objective == pytest.approx(expected.objective, rel=1e-12)
+    some = np.array([1, 7])
+    np.testing.assert_allclose(
+        operator.columns(some), certpca.from_data(table, missing="mean", scale=scale).columns(some), atol=1e-12
+    )

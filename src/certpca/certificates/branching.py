@@ -92,7 +92,7 @@ class TreeSearch:
         self.worst = 0.0
         self.root_bound = math.inf
         self._heap: list[tuple[float, int, Node]] = [(-math.inf, 0, self.root)]
-        self._ticket = itertools.count(1)
+        self._ticket = 0
         self._points: dict[int, PairPoint] = {}
 
     @property
@@ -102,7 +102,12 @@ class TreeSearch:
         return max(self.worst, self.best.value, still_open) * self.scale
 
     def steps(self, late: Callable[[], bool], workers: int = 1) -> Iterator[Progressed]:
-        """Visit nodes, several at a time where there are several workers, and say where the search stands."""
+        """Visit nodes, several at a time where there are several workers, and say where the search stands.
+
+        A search that was restored first says where it stands, so that its caller can decide whether to go on.
+        """
+        if self.nodes:
+            yield self._standing()
         with ThreadPoolExecutor(workers) as pool:
             while self._heap:
                 chosen = [heapq.heappop(self._heap)[2] for _ in range(min(workers, len(self._heap)))]
@@ -110,9 +115,11 @@ class TreeSearch:
                 visits = [Visit(self.matrix, self.sparsity, node, before, self.target_gap, late) for node in chosen]
                 for visit in pool.map(Visit.run, visits) if workers > 1 else map(Visit.run, visits):
                     self._merge(visit)
-                yield Progressed(
-                    self.upper_bound, self.best.value * self.scale, self.nodes, len(self._heap), self._stored_bytes()
-                )
+                yield self._standing()
+
+    def _standing(self) -> Progressed:
+        value, stored_bytes = self.best.value * self.scale, self._stored_bytes()
+        return Progressed(self.upper_bound, value, self.nodes, len(self._heap), stored_bytes)
 
     def _offer(self, support: Indices) -> None:
         value = largest_eigenvalue(self.matrix[np.ix_(support, support)])
@@ -134,10 +141,9 @@ class TreeSearch:
             return
         if node.point is not None:
             self._points[id(node.point)] = node.point
-        for child in visit.children:
-            heapq.heappush(self._heap, (-child.bound, next(self._ticket), child))
-        if not visit.children:  # no time was left
-            heapq.heappush(self._heap, (-node.bound, next(self._ticket), node))
+        for still_open in visit.children or [node]:  # without children where no time was left
+            self._ticket += 1
+            heapq.heappush(self._heap, (-still_open.bound, self._ticket, still_open))
 
     def _stored_bytes(self) -> int:
         return sum(POINT_BYTES * point.features.size**2 for point in self._points.values())
@@ -153,22 +159,7 @@ class TreeSearch:
                 leaf: Operation = {"leaf": "cheapest", "shift": shift}
                 node.record.append(leaf if node.point is None else {**leaf, "point": node.point})
         points: dict[int, tuple[int, PairPoint]] = {}
-        tree: list[list[Operation]] = []
-        waiting = [self.root.record]  # numbers are given in the order of this list
-        for record in waiting:
-            plain: list[Operation] = []
-            for operation in record:
-                entry = dict(operation)
-                if "point" in entry:
-                    entry["point"] = points.setdefault(id(entry["point"]), (len(points), entry["point"]))[0]
-                for name in ("in", "out"):
-                    if "split" in entry:
-                        waiting.append(entry[name])
-                        entry[name] = len(waiting) - 1
-                    elif name in entry:
-                        entry[name] = [int(feature) for feature in entry[name]]
-                plain.append(entry)
-            tree.append(plain)
+        tree, _ = _plain(self.root.record, lambda point: points.setdefault(id(point), (len(points), point))[0])
         evidence: dict[str, Any] = {"scale": np.float64(self.scale)}
         for number, point in points.values():
             order = np.argsort(point.features, kind="stable")
@@ -178,6 +169,107 @@ class TreeSearch:
             evidence[f"point{number}_pairs"] = packed.astype(np.float32)
             evidence[f"point{number}_alpha"] = point.alpha[order]
         return tree, evidence
+
+    @property
+    def points(self) -> list[PairPoint]:
+        """All dual points that the tree refers to, in the order in which they were found."""
+        return list(self._points.values())
+
+    def state(self) -> dict[str, Any]:
+        """Return where the search stands in plain lists and numbers; dual points are given by their places."""
+        place = {key: number for number, key in enumerate(self._points)}
+        records, numbers = _plain(self.root.record, lambda point: place[id(point)])
+        return {
+            "best": [self.best.value, self.best.support.tolist()],
+            "nodes": self.nodes,
+            "worst": self.worst,
+            "root_bound": self.root_bound,
+            "ticket": self._ticket,
+            "records": records,
+            "open": [
+                {
+                    "ticket": ticket,
+                    "record": numbers[id(node.record)],
+                    "inside": node.inside.tolist(),
+                    "free": node.free.tolist(),
+                    "bound": node.bound,
+                    "point": None if node.point is None else place[id(node.point)],
+                    "shift": node.shift,
+                    "weights": list(node.weights.items()),
+                    "depth": node.depth,
+                    "worst": float(node.worst),
+                    "evaluations": node.evaluations,
+                }
+                for _, ticket, node in self._heap
+            ],
+        }
+
+    def restore(self, state: dict[str, Any], points: list[PairPoint]) -> None:
+        """Go on from a state of the same search."""
+        value, support = state["best"]
+        self.best = Best(value, np.array(support, dtype=np.intp))
+        self.nodes, self.worst, self.root_bound = state["nodes"], state["worst"], state["root_bound"]
+        self._ticket = state["ticket"]
+        self._points = {id(point): point for point in points}
+        records = _restored(state["records"], points)
+        self.root.record = records[0]
+        self._heap = []
+        for fields in state["open"]:
+            node = Node(
+                np.array(fields["inside"], dtype=np.intp),
+                np.array(fields["free"], dtype=np.intp),
+                fields["bound"],
+                records[fields["record"]],
+                None if fields["point"] is None else points[fields["point"]],
+                fields["shift"],
+                {int(feature): weight for feature, weight in fields["weights"]},
+                fields["depth"],
+                worst=fields["worst"],
+                evaluations=fields["evaluations"],
+            )
+            if fields["record"] == 0:
+                self.root = node
+            self._heap.append((-node.bound, fields["ticket"], node))
+
+
+def _plain(
+    root: list[Operation], number_of: Callable[[PairPoint], int]
+) -> tuple[list[list[Operation]], dict[int, int]]:
+    """Return all records in plain lists and numbers, the root's first, and the number of each by its identity."""
+    plain: list[list[Operation]] = []
+    waiting = [root]  # numbers are given in the order of this list
+    for record in waiting:
+        entries: list[Operation] = []
+        for operation in record:
+            entry = dict(operation)
+            if "point" in entry:
+                entry["point"] = number_of(entry["point"])
+            for name in ("in", "out"):
+                if "split" in entry:
+                    waiting.append(entry[name])
+                    entry[name] = len(waiting) - 1
+                elif name in entry:
+                    entry[name] = [int(feature) for feature in entry[name]]
+            entries.append(entry)
+        plain.append(entries)
+    return plain, {id(record): number for number, record in enumerate(waiting)}
+
+
+def _restored(plain: list[list[Operation]], points: list[PairPoint]) -> list[list[Operation]]:
+    """Return the records of which `_plain` made plain ones."""
+    records: list[list[Operation]] = [[] for _ in plain]
+    for record, entries in zip(records, plain, strict=True):
+        for entry in entries:
+            operation = dict(entry)
+            if "point" in operation:
+                operation["point"] = points[operation["point"]]
+            for name in ("in", "out"):
+                if "split" in operation:
+                    operation[name] = records[operation[name]]
+                elif name in operation:
+                    operation[name] = np.array(operation[name], dtype=np.intp)
+            record.append(operation)
+    return records
 
 
 def shift_for(matrix: Vector, sparsity: int, best: Best) -> float:

@@ -10,9 +10,12 @@ from certpca.datasets.examples import (
     rotated_hadamard,
 )
 from certpca.datasets.geo import SeriesMatrix, read_geo
+from certpca.datasets.h5ad import read_h5ad
+from certpca.datasets.parquet import read_parquet
 from certpca.datasets.plink import PlinkFile, read_plink
 from certpca.datasets.plink_writing import write_plink
 from certpca.datasets.tables import Table, load_table, open_npy
+from certpca.datasets.zarr_files import read_zarr
 
 __all__ = [
     "PITPROPS_NAMES",
@@ -27,7 +30,10 @@ __all__ = [
     "pitprops",
     "pitprops_matrix",
     "read_geo",
+    "read_h5ad",
+    "read_parquet",
     "read_plink",
+    "read_zarr",
     "rotated_hadamard",
     "write_plink",
 ]

@@ -1,17 +1,18 @@
 """Genotypes of PLINK 1 (.bed, .bim, .fam), streamed from the packed file."""
 
-import mmap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from certpca.arrays import Array, Indices, Vector
+from certpca.datasets.packed_file import PackedFile
+from certpca.datasets.packed_table import PackedTable
 from certpca.datasets.plink_text import (
     SampleList,
     Samples,
@@ -29,8 +30,7 @@ MAGIC = b"\x6c\x1b"
 BY_VARIANTS, BY_SAMPLES = 1, 0  # the third byte
 HEADER = 3
 ENDINGS = (".bed", ".bim", ".fam")
-ROOM_TO_COUNT = 12  # bytes that counting needs for each packed one
-LARGEST_RUN = 64 << 20  # packed bytes worked on at a time, so that the next ones can be asked for early
+LARGEST_RUN = 32 << 20  # packed bytes in memory at a time: half is read while half is worked on, in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def read_plink(
         msg = f"there is no file {missing[0]!r}; PLINK data are three files of one name ending in .bed, .bim and .fam"
         raise DataFileError(msg)
     samples, variants = read_samples(fam, Path(base + ".pop")), read_variants(bim)
-    table = _packed_table(bed, samples.names.size, variants.names.size)
+    table = _packed_file(bed, samples.names.size, variants.names.size)
     chosen = np.ones(samples.names.size, dtype=bool)
     if keep is not None:
         chosen &= samples_listed(samples, keep, "keep")
@@ -125,8 +125,8 @@ def base_of(path: Path) -> str:
     return text[:-4] if text.lower().endswith(ENDINGS) else text
 
 
-def _packed_table(file: Path, samples: int, variants: int) -> np.memmap[Any, np.dtype[np.uint8]]:
-    """Map the packed genotypes, after checking that they are what the two text files describe."""
+def _packed_file(file: Path, samples: int, variants: int) -> PackedFile:
+    """Open the packed genotypes, after checking that they are what the two text files describe."""
     try:
         size = file.stat().st_size
         with file.open("rb") as stream:
@@ -158,7 +158,7 @@ def _packed_table(file: Path, samples: int, variants: int) -> np.memmap[Any, np.
             f".fam file {samples} samples; the file is cut off, or the three do not belong together"
         )
         raise DataFileError(msg)
-    return np.memmap(file, dtype=np.uint8, mode="r", offset=HEADER, shape=(variants, length))
+    return PackedFile(file, HEADER, variants, length)
 
 
 @final
@@ -173,7 +173,7 @@ class PlinkFile(Reader):
     def __init__(
         self,
         file: Path,
-        table: np.memmap[Any, np.dtype[np.uint8]],
+        table: PackedFile | PackedTable,
         samples: Samples,
         variants: Variants,
         kept: Indices,
@@ -182,8 +182,7 @@ class PlinkFile(Reader):
     ) -> None:
         super().__init__(memory)
         self.file = file
-        self._map = table
-        self._table = table.view(np.ndarray)
+        self._table = table
         self._kept = kept
         self._all_samples, self._all_variants = samples, variants
         self._filters = filters
@@ -254,42 +253,22 @@ class PlinkFile(Reader):
 
     def _count(self, rows: Indices) -> NDArray[np.int64]:
         """Count missing, single and absent alleles of variants among the samples kept, in one walk."""
-        mask = np.zeros(4 * self._table.shape[1], dtype=np.uint8)
+        mask = np.zeros(4 * self._table.length, dtype=np.uint8)
         mask[self._kept] = 3
         together = mask.reshape(-1, 4) << np.array([0, 2, 4, 6], dtype=np.uint8)
         bits = np.bitwise_or.reduce(together, axis=1).astype(np.uint8)
-        parts = []
-        for part in self._runs(rows, ROOM_TO_COUNT):
-            parts.append(packed.count_codes(self._table[rows[part]], bits))
-            self._walked += (part.stop - part.start) / rows.size
-        return np.concatenate(parts)
+        return np.concatenate([packed.count_codes(table, here, bits) for _, table, here in self._walk(rows)])
 
-    def _runs(self, rows: Indices, room: int = 1) -> Iterator[slice]:
-        """Cut rows of the packed table into runs, asking for the next one to be read while one is worked on."""
-        length = self._table.shape[1]
-        width = max(1, min(self.bytes_allowed // room, LARGEST_RUN) // length)
-        starts = range(0, rows.size, width)
-        for start in starts:
-            part = slice(start, min(start + width, rows.size))
-            following = rows[part.stop : part.stop + width]
-            if following.size:
-                self._ask_for(int(following[0]), int(following[-1]) + 1)
-            yield part
-
-    def _ask_for(self, first: int, last: int) -> None:
-        handle = getattr(self._map, "_mmap", None)
-        if handle is None or not hasattr(mmap, "MADV_WILLNEED"):  # a hint, no more
-            return
-        length = self._table.shape[1]
-        begin = (HEADER + first * length) // mmap.PAGESIZE * mmap.PAGESIZE
-        handle.madvise(mmap.MADV_WILLNEED, begin, HEADER + last * length - begin)
+    def _walk(self, rows: Indices) -> Iterator[tuple[slice, packed.Packed, Indices]]:
+        for part, table, here in self._table.walk(rows, min(self.bytes_allowed, LARGEST_RUN)):
+            yield part, table, here
+            self._walked += here.size / self._all_variants.names.size
 
     def read(self, columns: slice | Indices) -> NDArray[np.int8]:
         """Decode a few variants."""
         rows = self._chosen[columns]
-        codes = self._table[int(rows[0]) : int(rows[-1]) + 1] if _is_run(rows) else self._table[rows]
-        counts = packed.decode(codes)
-        self._walked += rows.size / self._chosen.size
+        counts = packed.decode(self._table.take(rows))
+        self._walked += rows.size / self._all_variants.names.size
         everyone = self._kept.size == self._all_samples.names.size
         return (counts[:, : self._kept.size] if everyone else counts[:, self._kept]).T
 
@@ -310,32 +289,51 @@ class PlinkFile(Reader):
         )
 
     def times(self, panel: Array, fill: Vector | None) -> Array:
-        """Multiply packed variants; see `operators/packed.py`."""
+        """Multiply packed variants; those that count nothing are not read."""
         if not packed.compiled():
             return super().times(panel, fill)
-        product = np.zeros((4 * self._table.shape[1], panel.shape[1]), dtype=panel.dtype)
-        for part in self._walk():
-            numbers = None if fill is None else fill[part]
-            product += packed.times(self._table, self._chosen[part], numbers, panel[part])
-        return product[self._kept]
+        live = np.flatnonzero(panel.any(axis=1))
+        products = self._products(panel)
+        for part, table, here in self._walk(self._chosen[live]):
+            which = live[part]
+            products.forth(table, here, None if fill is None else fill[which], panel[which])
+        return products.total()[self._kept]
 
     def transposed_times(self, scores: Array, fill: Vector | None) -> Array:
         """Multiply packed variants; see `operators/packed.py`."""
         if not packed.compiled():
             return super().transposed_times(scores, fill)
-        padded = np.zeros((4 * self._table.shape[1], scores.shape[1]), dtype=scores.dtype)
-        padded[self._kept] = scores  # samples left out count nothing
+        products = self._products(scores)
+        turned = products.turned(self._padded(scores))
         product = np.empty((self._chosen.size, scores.shape[1]), dtype=scores.dtype)
-        for part in self._walk():
-            numbers = None if fill is None else fill[part]
-            product[part] = packed.transposed_times(self._table, self._chosen[part], numbers, padded)
+        for part, table, here in self._walk(self._chosen):
+            product[part] = products.back(table, here, None if fill is None else fill[part], turned)
         return product
 
-    def _walk(self) -> Iterator[slice]:
-        for part in self._runs(self._chosen):
-            yield part
-            self._walked += (part.stop - part.start) / self._chosen.size
+    def sample_product(self, scores: Array, mean: Vector, square: Vector, fill: Vector | None) -> Array:
+        """Multiply there and back while packed variants are in the cache."""
+        if not packed.compiled():
+            return super().sample_product(scores, mean, square, fill)
+        products = self._products(scores)
+        turned = products.turned(self._padded(scores))
+        for part, table, here in self._walk(self._chosen):
+            numbers = None if fill is None else fill[part]
+            products.around(table, here, numbers, mean[part], square[part], turned)
+        return products.total()[self._kept]
 
+    def _products(self, panel: Array) -> packed.Products:
+        return packed.Products(4 * self._table.length, panel.shape[1], panel.dtype)
 
-def _is_run(rows: Indices) -> bool:
-    return rows.size > 0 and bool((np.diff(rows) == 1).all())
+    def _padded(self, scores: Array) -> Array:
+        """Give every sample of the file a row; those left out count nothing."""
+        padded = np.zeros((4 * self._table.length, scores.shape[1]), dtype=scores.dtype)
+        padded[self._kept] = scores
+        return padded
+
+    def held(self, columns: slice) -> "PlinkFile":
+        """Return some variants with their packed genotypes in memory, for a process that works on these only."""
+        rows = self._chosen[columns]
+        everything = _Filters(0.0, 1.0, None, 1)
+        table = PackedTable(self._table.take(rows))
+        variants = self._all_variants.take(rows)
+        return PlinkFile(self.file, table, self._all_samples, variants, self._kept, everything, self.memory)

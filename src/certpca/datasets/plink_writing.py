@@ -1,8 +1,7 @@
 """Genotypes written as PLINK 1 files, for other programs and for generated data."""
 
 import os
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -10,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certpca.datasets.plink import BY_VARIANTS, ENDINGS, MAGIC, base_of
-from certpca.errors import DataFileError, InvalidDataError
+from certpca.errors import InvalidDataError
 from certpca.operators import packed
+from certpca.whole_files import write_together
 
 BLOCK_BYTES = 64 << 20
 
@@ -63,7 +63,7 @@ def write_plink(
         for place, name, position, (first, second) in zip(places, variants, where, pairs, strict=True)
     )
     base = base_of(Path(path))
-    _write_together(
+    write_together(
         [
             (Path(base + ENDINGS[1]), lambda stream: stream.write(bim.encode())),
             (Path(base + ENDINGS[2]), lambda stream: stream.write(fam.encode())),
@@ -94,27 +94,3 @@ def _write_packed(stream: IO[bytes], table: NDArray[Any]) -> None:
             msg = f"genotypes must be 0, 1, 2 or {packed.MISSING} (missing), got {wrong}"
             raise InvalidDataError(msg)
         stream.write(packed.packed_codes(block.astype(np.int8)).tobytes())
-
-
-def _write_together(files: list[tuple[Path, Callable[[IO[bytes]], object]]]) -> None:
-    """Write all files beside their targets, then rename; the last named is what readers look for."""
-    parts: list[Path] = []
-    try:
-        for target, write in files:
-            handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-            parts.append(Path(name))
-            with os.fdopen(handle, "wb") as stream:
-                write(stream)
-                stream.flush()
-                os.fsync(stream.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        for part, (target, _) in zip(parts, files, strict=True):
-            part.chmod(0o666 & ~mask)  # temporary files are private; results are as open as the user wants
-            part.replace(target)
-    except OSError as error:
-        msg = f"cannot write {str(files[-1][0])!r}: {error.strerror or error}"
-        raise DataFileError(msg) from error
-    finally:
-        for part in parts:
-            part.unlink(missing_ok=True)

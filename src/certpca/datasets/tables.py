@@ -1,4 +1,4 @@
-"""Tables from files: csv, tsv, npy, npz, parquet, Matrix Market, PLINK and GEO, with their column names."""
+"""Tables from files of many formats, with the names of their columns; the ending of a file's name tells which."""
 
 import csv
 import zipfile
@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from certpca.arrays import Vector
-from certpca.errors import DataFileError, InvalidProblemError
+from certpca.datasets.array_names import NAME_ARRAYS, chosen_array
+from certpca.errors import CertpcaError, DataFileError, InvalidProblemError
 from certpca.operators.readers import DEFAULT_MEMORY, ArrayReader
 from certpca.optional import require
 
 MISSING_TEXTS = frozenset({"", "na", "nan", "n/a", "null", "none", "."})
-ARRAY_NAMES = ("X", "A", "G", "data", "matrix", "arr_0")  # tried in this order in .npz archives
-NAME_ARRAYS = ("names", "columns", "features", "feature_names", "genes", "snp", "snps", "vocab")
+STREAMED = (".npy", ".parquet", ".h5ad", ".zarr", ".bed")  # formats that keep to a memory budget
+FOLDERS = (".zarr",)
+STREAMED_FROM = 1 << 30  # decoded bytes from which Parquet files are not loaded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,65 +31,82 @@ class Table:
     names: tuple[str, ...] | None = None
 
 
-def load_table(path: str | Path, *, array: str | None = None, genotypes: Mapping[str, Any] | None = None) -> Table:
+def load_table(
+    path: str | Path,
+    *,
+    array: str | None = None,
+    genotypes: Mapping[str, Any] | None = None,
+    memory: float | None = None,
+) -> Table:
     """Read a table of numbers; the ending of the file's name tells the format.
 
     Parameters
     ----------
     path
         ``.csv``, ``.tsv`` or ``.txt`` (a header and a first column of labels are recognised),
-        ``.npy`` (memory-mapped), ``.npz`` (NumPy's or scipy.sparse's), ``.parquet`` (needs the
-        ``parquet`` extra), ``.mtx`` / ``.mtx.gz`` (Matrix Market), ``.bed`` (PLINK genotypes, streamed;
-        see `read_plink` for filters) or ``series_matrix.txt`` / ``series_matrix.txt.gz`` (GEO).
+        ``.npy`` (memory-mapped), ``.npz`` (NumPy's or scipy.sparse's), ``.parquet`` (streamed where it is large;
+        see `read_parquet`), ``.h5ad`` (AnnData, see `read_h5ad`), ``.zarr`` (see `read_zarr`), ``.mtx`` / ``.mtx.gz``
+        (Matrix Market), ``.bed`` (PLINK genotypes, streamed; see `read_plink` for filters) or ``series_matrix.txt`` /
+        ``series_matrix.txt.gz`` (GEO). Some need an extra, which an error names.
     array
-        Which array of an ``.npz`` archive to take.
+        Which array of an ``.npz`` archive or a ``.zarr`` group to take, or which layer of an AnnData file.
     genotypes
         Filters and settings of `read_plink`, for ``.bed`` files.
+    memory
+        GiB for data on their way from a file that can be streamed, which is then not loaded beyond that.
     """
     file = Path(path)
-    reader = _reader(file, genotypes or {})
+    wanted = _Wanted(array, genotypes or {}, memory)
+    ending = _ending(file, wanted)
     if not file.exists():
         msg = f"there is no file {str(file)!r}"
         raise DataFileError(msg)
-    if file.is_dir():
+    if file.is_dir() and ending not in FOLDERS:
         msg = f"{str(file)!r} is a folder, a file is needed"
         raise DataFileError(msg)
-    if file.stat().st_size == 0:
+    if not file.is_dir() and file.stat().st_size == 0:
         msg = f"{str(file)!r} is empty"
         raise DataFileError(msg)
     try:
-        return reader(file, array)
+        return _READERS[ending](file, wanted)
     except DataFileError:
         raise
     except ImportError:
         raise
     except (OSError, ValueError, KeyError, EOFError, csv.Error, zipfile.BadZipFile, zlib.error) as error:
+        if isinstance(error, CertpcaError):
+            raise
         msg = f"{str(file)!r} cannot be read as {file.suffix or 'a table'}: {error}"
         raise DataFileError(msg) from error
 
 
-def _reader(file: Path, genotypes: Mapping[str, Any]) -> Callable[[Path, str | None], Table]:
-    endings: dict[str, Callable[[Path, str | None], Table]] = {
-        ".csv": lambda path, _: _read_text(path, ","),
-        ".tsv": lambda path, _: _read_text(path, "\t"),
-        ".txt": lambda path, _: _read_text(path, None),
-        ".npy": lambda path, _: Table(np.lib.format.open_memmap(path, mode="r")),
-        ".npz": _read_npz,
-        ".parquet": lambda path, _: _read_parquet(path),
-        ".mtx": lambda path, _: _read_matrix_market(path),
-        ".mtx.gz": lambda path, _: _read_matrix_market(path),
-        ".bed": lambda path, _: _read_genotypes(path, genotypes),
-        "series_matrix.txt": lambda path, _: _read_series_matrix(path),
-        "series_matrix.txt.gz": lambda path, _: _read_series_matrix(path),
-    }
-    fitting = [ending for ending in endings if file.name.lower().endswith(ending)]
-    if genotypes and fitting != [".bed"]:
-        msg = f"{', '.join(sorted(genotypes))}: only for PLINK files (.bed), got {str(file)!r}"
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What the caller asks for beside the file."""
+
+    array: str | None
+    genotypes: Mapping[str, Any]
+    memory: float | None
+
+    @property
+    def budget(self) -> float:
+        """The memory budget, given or not."""
+        return DEFAULT_MEMORY if self.memory is None else self.memory
+
+
+def _ending(file: Path, wanted: _Wanted) -> str:
+    fitting = [ending for ending in _READERS if file.name.lower().endswith(ending)]
+    if not fitting:
+        msg = f"{str(file)!r} has an unknown format; known endings are {', '.join(_READERS)}"
+        raise DataFileError(msg)
+    ending = max(fitting, key=len)
+    if wanted.genotypes and ending != ".bed":
+        msg = f"{', '.join(sorted(wanted.genotypes))}: only for PLINK files (.bed), got {str(file)!r}"
         raise InvalidProblemError(msg)
-    if fitting:
-        return endings[max(fitting, key=len)]
-    msg = f"{str(file)!r} has an unknown format; known endings are {', '.join(endings)}"
-    raise DataFileError(msg)
+    if wanted.memory is not None and ending not in STREAMED:
+        msg = f"memory: only for files that can be streamed ({', '.join(STREAMED)}), got {str(file)!r}"
+        raise InvalidProblemError(msg)
+    return ending
 
 
 def open_npy(path: str | Path, *, memory: float = DEFAULT_MEMORY) -> ArrayReader:
@@ -110,14 +129,34 @@ def open_npy(path: str | Path, *, memory: float = DEFAULT_MEMORY) -> ArrayReader
     >>> certpca.solve(certpca.open_npy(file), 3).support.size
     3
     """
-    return ArrayReader(load_table(path).data, memory)
+    reader: ArrayReader = load_table(path, memory=memory).data
+    return reader
 
 
-def _read_genotypes(file: Path, settings: Mapping[str, Any]) -> Table:
+def _read_npy(file: Path, wanted: _Wanted) -> Table:
+    table = np.lib.format.open_memmap(file, mode="r")
+    return Table(table if wanted.memory is None else ArrayReader(table, wanted.memory))
+
+
+def _read_genotypes(file: Path, wanted: _Wanted) -> Table:
     from certpca.datasets.plink import read_plink
 
-    genotypes = read_plink(file, **settings)
+    genotypes = read_plink(file, **{"memory": wanted.budget, **wanted.genotypes})
     return Table(genotypes, genotypes.names)
+
+
+def _read_h5ad(file: Path, wanted: _Wanted) -> Table:
+    from certpca.datasets.h5ad import read_h5ad
+
+    reader = read_h5ad(file, layer=wanted.array, memory=wanted.budget)
+    return Table(reader, reader.names)
+
+
+def _read_zarr(store: Path, wanted: _Wanted) -> Table:
+    from certpca.datasets.zarr_files import read_zarr
+
+    reader = read_zarr(store, array=wanted.array, memory=wanted.budget)
+    return Table(reader, reader.names)
 
 
 def _read_series_matrix(file: Path) -> Table:
@@ -127,7 +166,8 @@ def _read_series_matrix(file: Path) -> Table:
     return Table(series.data, series.names)
 
 
-def _read_npz(file: Path, array: str | None) -> Table:
+def _read_npz(file: Path, wanted: _Wanted) -> Table:
+    array = wanted.array
     if not zipfile.is_zipfile(file):
         msg = f"{str(file)!r} is not an npz archive, or only a part of one"
         raise DataFileError(msg)
@@ -142,11 +182,7 @@ def _read_npz(file: Path, array: str | None) -> Table:
             raise DataFileError(msg)
         if array is None:
             tables = [name for name in held if _is_table(archive, name)]
-            known = [name for name in ARRAY_NAMES if name in tables]
-            if len(tables) != 1 and not known:
-                msg = f"{str(file)!r} has the arrays {', '.join(held)}; say which one with array= (--array)"
-                raise DataFileError(msg)
-            array = known[0] if known else tables[0]
+            array = chosen_array(tables, held, str(file))
         data = archive[array]
         for name in NAME_ARRAYS:
             labels = _readable(archive, name) if name in held else None
@@ -168,8 +204,14 @@ def _is_table(archive: Any, name: str) -> bool:
     return array is not None and array.ndim == 2 and array.dtype.kind in "biuf"
 
 
-def _read_parquet(file: Path) -> Table:
+def _read_parquet(file: Path, wanted: _Wanted) -> Table:
     parquet = require("pyarrow.parquet", extra="parquet", purpose="reading .parquet files")
+    about = parquet.read_metadata(file)
+    if wanted.memory is not None or 8 * about.num_rows * about.num_columns >= STREAMED_FROM:
+        from certpca.datasets.parquet import read_parquet
+
+        reader = read_parquet(file, memory=wanted.budget)
+        return Table(reader, reader.names)
     frame = parquet.read_table(file)
     columns = []
     for name in frame.column_names:
@@ -280,3 +322,20 @@ def _read_carefully(file: Path, delimiter: str, *, header: bool, labelled: bool)
                 raise DataFileError(msg) from None
         rows.append(row)
     return np.array(rows)
+
+
+_READERS: dict[str, Callable[[Path, _Wanted], Table]] = {
+    ".csv": lambda file, _: _read_text(file, ","),
+    ".tsv": lambda file, _: _read_text(file, "\t"),
+    ".txt": lambda file, _: _read_text(file, None),
+    ".npy": _read_npy,
+    ".npz": _read_npz,
+    ".parquet": _read_parquet,
+    ".h5ad": _read_h5ad,
+    ".zarr": _read_zarr,
+    ".mtx": lambda file, _: _read_matrix_market(file),
+    ".mtx.gz": lambda file, _: _read_matrix_market(file),
+    ".bed": _read_genotypes,
+    "series_matrix.txt": lambda file, _: _read_series_matrix(file),
+    "series_matrix.txt.gz": lambda file, _: _read_series_matrix(file),
+}

@@ -14,6 +14,7 @@ import numpy as np
 from certpca.arrays import Array, Indices, Vector, to_vector
 from certpca.errors import InvalidProblemError
 from certpca.operators.base import Operator
+from certpca.operators.streamed import StreamedCovariance
 from certpca.operators.views import Precise
 
 Method = Literal["krylov", "lanczos", "exact"]
@@ -21,6 +22,7 @@ METHODS: tuple[Method, ...] = ("krylov", "lanczos", "exact")
 
 EXACT_LIMIT = 8192  # LAPACK on a larger symmetric matrix takes minutes
 REFIT_ACCURACY = 1e-7  # residual of refitted loadings; the objective is then accurate to its square
+WALK_WIDTH = 4  # vectors of a block where reading costs more than multiplying
 DENSE_SUPPORT = 512  # up to here the eigenvector on a support comes from LAPACK
 
 
@@ -59,7 +61,10 @@ def leading_eigenpairs(
         return _exact(operator, count)
     if method == "lanczos" and count < operator.size - 1:
         return _lanczos(operator, count, goal, rng)
-    return _block_krylov(operator, count, goal, np.random.default_rng(rng), start)
+    generator = np.random.default_rng(rng)
+    if isinstance(operator, StreamedCovariance) and operator.one_walk and operator.rows <= operator.size:
+        return _through_samples(operator, count, goal, generator, start)
+    return _block_krylov(operator, count, goal, generator, start)
 
 
 def _largest_pairs(matrix: Vector, count: int) -> tuple[Vector, Vector]:
@@ -110,12 +115,43 @@ def _lanczos(operator: Operator, count: int, goal: float, rng: np.random.Generat
     return Eigenpairs(values, vectors, float(residual / max(values[0], np.finfo(float).tiny)))
 
 
-def _block_krylov(
+class _SampleSpace:
+    """The matrix FFᵀ in place of FᵀF: where columns lie together in a file, a product takes one walk and not two."""
+
+    def __init__(self, operator: Operator) -> None:
+        self.factor = operator.factor()
+        self.size = self.factor.depth
+        self.xp, self.dtype, self.device = operator.xp, operator.dtype, operator.device
+        self.matmat = self.factor.sample_product
+
+    adopt = Operator.adopt
+
+
+def _through_samples(
     operator: Operator, count: int, goal: float, rng: np.random.Generator, start: Vector | None
+) -> Eigenpairs:
+    """Find eigenvectors u of FFᵀ and return those of FᵀF, Fᵀu; a residual of u is one of Fᵀu but for √(λ₁/λ)."""
+    space: Any = _SampleSpace(operator)
+    begin = None if start is None else to_vector(space.factor.times(operator.adopt(start[:, None])))[:, 0]
+    found = _block_krylov(space, min(count, space.size), goal, rng, begin, width=max(WALK_WIDTH, count + 2))
+    vectors = to_vector(space.factor.transposed_times(operator.adopt(found.vectors)))
+    lengths = np.linalg.norm(vectors, axis=0)
+    return Eigenpairs(found.values, vectors / np.where(lengths > 0, lengths, 1.0), found.residual)
+
+
+def _block_krylov(
+    operator: Operator,
+    count: int,
+    goal: float,
+    rng: np.random.Generator,
+    start: Vector | None,
+    width: int | None = None,
 ) -> Eigenpairs:
     """Grow an orthonormal Krylov basis block by block, restarting when it is large."""
     xp, size = operator.xp, operator.size
-    width = min(size, count + 2 if count > 1 else 1)  # one vector: a wider block would only cost more per pass
+    if width is None:
+        width = count + 2 if count > 1 else 1  # one vector: a wider block would only cost more per pass
+    width = min(size, width)
     largest = min(size, max(12 * width, 40))
     first = rng.standard_normal((size, width))
     if start is not None:

@@ -62,14 +62,15 @@ class SwapSearch:
             self._columns = to_numpy(self._operator.columns(self._members))
         return self._columns
 
-    def _image(self) -> Vector:
+    def image(self) -> Vector:
+        """Return Ax for the loadings x."""
         panel = np.zeros((self._operator.size, 1))
         panel[self._members, 0] = self._loadings
         return to_vector(self._operator.matmat(self._operator.adopt(panel)))[:, 0]
 
     def threshold(self) -> bool:
         """Move to the largest entries of the image; keep the move only if the objective rises."""
-        support = top_k(np.abs(self._image()), self.width)
+        support = top_k(np.abs(self.image()), self.width)
         if np.array_equal(support, self.support):
             return False
         objective, loadings = leading_on_support(self._operator, support)
@@ -86,7 +87,7 @@ class SwapSearch:
         if self.width < 2 or self.width == size or self.objective <= 0:
             return nothing
         # In units of the objective, so that squares neither overflow nor vanish.
-        image = self._image() / self.objective
+        image = self.image() / self.objective
         diagonal = np.maximum(self._diagonal, 0.0) / self.objective
         own, level = diagonal[self._members], 1 + GAIN_TOLERANCE
         kept = np.maximum(1.0 - entry**2, np.finfo(float).tiny)

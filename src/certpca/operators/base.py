@@ -1,17 +1,27 @@
 """The one abstraction under every algorithm: a symmetric positive semidefinite matrix."""
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from certpca.arrays import Array, Indices, Vector, to_vector
+from certpca.arrays import Array, Indices, Vector, namespace, to_vector
 from certpca.errors import InvalidProblemError
 from certpca.result import Source
 
+BLOCK_BYTES = 48 << 20  # of a block of F in float64
+WIDEST = 4096  # columns of a block: enough for BLAS, and few enough to keep several workers busy
 LARGEST_FORMED_SIZE = 8192  # an eigendecomposition of this size takes minutes on two cores
+
+
+def column_bounds(depth: int, size: int) -> tuple[slice, ...]:
+    """Cut the columns of a factor into the runs that are worked on at a time, whoever does it."""
+    width = max(1, min(WIDEST, BLOCK_BYTES // (8 * depth)))
+    return tuple(slice(start, min(start + width, size)) for start in range(0, size, width))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +36,52 @@ class Factor:
         Number of columns of F, that of the operator.
     block
         Returns the columns of F in a slice, shape (depth, width), in the dtype asked for.
+    forth, back
+        Return F·panel and Fᵀ·scores where there is a faster way than by such blocks.
+    around
+        Returns FFᵀ·scores where that takes one walk over the data, so less than FᵀF·panel does.
     """
 
     depth: int
     size: int
     block: Callable[[slice, Any], Array]
+    forth: Callable[[Array], Array] | None = None
+    back: Callable[[Array], Array] | None = None
+    around: Callable[[Array], Array] | None = None
 
     def blocks(self, width: int, dtype: Any) -> Iterator[tuple[slice, Array]]:
         """Walk through F from left to right, at most `width` columns at a time."""
         for start in range(0, self.size, width):
             columns = slice(start, min(start + width, self.size))
             yield columns, self.block(columns, dtype)
+
+    def times(self, panel: Array) -> Array:
+        """Return F·panel, in the panel's type."""
+        if self.forth is not None:
+            return self.forth(panel)
+        parts = (block @ panel[columns, :] for columns, block in self._moderate(panel.dtype))
+        return reduce(operator.add, parts)
+
+    def transposed_times(self, scores: Array) -> Array:
+        """Return Fᵀ·scores likewise."""
+        if self.back is not None:
+            return self.back(scores)
+        xp = namespace(scores)
+        return xp.concat([xp.matrix_transpose(block) @ scores for _, block in self._moderate(scores.dtype)], axis=0)
+
+    def sample_product(self, scores: Array) -> Array:
+        """Return FFᵀ·scores likewise."""
+        if self.around is not None:
+            return self.around(scores)
+        if self.forth is not None:
+            return self.times(self.transposed_times(scores))
+        parts = (
+            block @ (namespace(block).matrix_transpose(block) @ scores) for _, block in self._moderate(scores.dtype)
+        )
+        return reduce(operator.add, parts)
+
+    def _moderate(self, dtype: Any) -> Iterator[tuple[slice, Array]]:
+        return ((columns, self.block(columns, dtype)) for columns in column_bounds(self.depth, self.size))
 
 
 class Operator(ABC):

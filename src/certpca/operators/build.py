@@ -12,9 +12,11 @@ from certpca.arrays import Vector, is_host, namespace, to_device, to_vector
 from certpca.errors import InvalidDataError, InvalidProblemError
 from certpca.operators.base import Operator
 from certpca.operators.covariance import Covariance, DenseCovariance, SparseCovariance, Standardisation
+from certpca.operators.dask_data import DaskCovariance, DaskReader, dask_array_reader, on_workers
 from certpca.operators.explicit import ExplicitOperator, SparseOperator
 from certpca.operators.inputs import (
     checked_names,
+    is_dask_array,
     is_sparse,
     label_of,
     require_in_memory,
@@ -47,6 +49,7 @@ class DataOptions(TypedDict, total=False):
     missing: Missing
     ddof: int | None
     device: str | None
+    client: Any
     names: Any
 
 
@@ -111,6 +114,7 @@ def from_data(
     missing: Missing = "error",
     ddof: int | None = None,
     device: str | None = None,
+    client: Any = None,
     names: Any = None,
 ) -> Covariance:
     """Take samples x features and stand for their covariance, which is never formed.
@@ -119,8 +123,9 @@ def from_data(
     ----------
     data
         NumPy array of any real type (memory-mapped too; int8 stays int8), an array of another
-        library, scipy.sparse CSR or CSC (kept sparse), a pandas or polars DataFrame, or a reader of
-        a file (`read_plink`, `open_npy`), which is never in memory as a whole.
+        library, scipy.sparse CSR or CSC (kept sparse), a pandas or polars DataFrame, an AnnData object (its X), a dask
+        array, or a reader of a file (`read_plink`, `read_h5ad`, `read_zarr`, `read_parquet`, `open_npy`), which is
+        never in memory as a whole unless it fits the memory budget of the reader.
     center
         Subtract column means, implicitly.
     scale
@@ -135,6 +140,9 @@ def from_data(
     device
         Where to compute: ``"cuda"`` moves the data to a GPU once, through torch or CuPy, where that helps (products,
         certificates); what is proved is proved on the host. By default data are used where they are.
+    client
+        A `distributed.Client`: its workers hold the data in blocks of columns and compute products and certificates.
+        They read PLINK files and memory maps themselves; other data are sent to them. See docs/large_data.md.
     names
         One name for each feature. Taken from a DataFrame's columns by default.
 
@@ -144,50 +152,37 @@ def from_data(
     >>> certpca.from_data(np.array([[1.0, 2.0], [3.0, 2.5], [5.0, 2.0]])).diagonal().round(3).tolist()
     [4.0, 0.083]
     """
-    if missing not in ("error", "mean"):
-        msg = f'missing must be "error" or "mean", got {missing!r}'
-        raise InvalidProblemError(msg)
-    if isinstance(scale, str) and (scale != "2pq" or not center):
-        msg = f'scale must be True (unit variances), False or "2pq", which needs centring; got {scale!r}'
-        raise InvalidProblemError(msg)
-    if isinstance(data, np.memmap) and data.nbytes >= STREAMED_FROM:
+    _check_options(missing, scale, ddof, center=center)
+    if isinstance(data, np.memmap) and (data.nbytes >= STREAMED_FROM or client is not None):
         data = ArrayReader(data)
     if not isinstance(scale, str):
         scale = bool(scale)
+    if client is not None and is_dask_array(data):
+        data = dask_array_reader(data, client)
     values, found = values_and_names(data)
     require_table(values)
     rows, size = (int(side) for side in values.shape)
     if center and rows < 2:
         msg = f"a covariance needs at least two rows, got {rows}; use center=False for the uncentred second moment"
         raise InvalidDataError(msg)
-    if ddof is not None and not isinstance(ddof, (int, np.integer)):
-        msg = f"ddof must be a whole number, got {ddof!r}"
-        raise InvalidProblemError(msg)
     divisor = rows - ((1 if center else 0) if ddof is None else ddof)
     if divisor <= 0:
         msg = f"ddof must be less than the number of rows ({rows}), got {ddof}"
         raise InvalidProblemError(msg)
     labels = checked_names(names, found, size)
     sparse = is_sparse(values)
-    kind: type[Covariance]
     given = values
     if device is not None:
         refuse_device(device if sparse or isinstance(values, Reader) else None, "sparse data, or data in a file")
+        refuse_device(None if client is None else device, "data on the workers of a client")
         values = to_device(values, device)
-    if isinstance(values, Reader):
-        kind, code = StreamedCovariance, values.missing_code()
-        moments = values.moments(center=center)
-    elif sparse:
-        kind = SparseCovariance
+    if sparse:
         given = values = _sparse_columns(values)
-        moments = sparse_moments(values, center=center)
-        code = None
-    else:
-        kind = DenseCovariance
-        code = genotype_code(values)
-        moments = dense_moments(values, code, center=center)
+    if client is not None:
+        values = on_workers(values, client)
+    kind, code, moments = _looked_at(values, center=center)
     _refuse_bad_values(moments, labels, missing, code)
-    if sparse and moments.any_missing:
+    if kind is SparseCovariance and moments.any_missing:
         values = _fill_sparse(values, moments.mean)
     columns = _standardisation(moments, divisor, code, labels, center=center, scale=scale)
     description = (
@@ -196,6 +191,29 @@ def from_data(
         f"{'sparse ' if sparse else ''}data"
     )
     return kind(values, columns, _working_type(values, moments), labels, description, given)
+
+
+def _check_options(missing: Missing, scale: Scale, ddof: int | None, *, center: bool) -> None:
+    if missing not in ("error", "mean"):
+        msg = f'missing must be "error" or "mean", got {missing!r}'
+        raise InvalidProblemError(msg)
+    if isinstance(scale, str) and (scale != "2pq" or not center):
+        msg = f'scale must be True (unit variances), False or "2pq", which needs centring; got {scale!r}'
+        raise InvalidProblemError(msg)
+    if ddof is not None and not isinstance(ddof, (int, np.integer)):
+        msg = f"ddof must be a whole number, got {ddof!r}"
+        raise InvalidProblemError(msg)
+
+
+def _looked_at(values: Any, *, center: bool) -> tuple[type[Covariance], int | None, Moments]:
+    """Return the kind of operator for the data, what marks missing values in them, and their moments."""
+    if isinstance(values, Reader):
+        kind = DaskCovariance if isinstance(values, DaskReader) else StreamedCovariance
+        return kind, values.missing_code(), values.moments(center=center)
+    if is_sparse(values):
+        return SparseCovariance, None, sparse_moments(values, center=center)
+    code = genotype_code(values)
+    return DenseCovariance, code, dense_moments(values, code, center=center)
 
 
 def from_kernel(

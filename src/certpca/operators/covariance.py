@@ -213,6 +213,15 @@ class DenseCovariance(Covariance):
                 np.copyto(part, raw, casting="unsafe")
                 yield part
 
+    def gram(self) -> Vector:
+        """Return the whole matrix, on the host in float64, centred before it is multiplied, by blocks of rows."""
+        total = np.zeros((self.size, self.size))
+        mean, weight = self._columns.mean, self._columns.weight
+        for block in self._row_blocks(self.xp.float64):
+            centred = (to_vector(block) - mean) * weight
+            total += centred.T @ centred
+        return total / self._columns.divisor
+
     def _through_rows(self, panel: Array, shift: Array) -> tuple[Array, Array]:
         xp = self.xp
         product = xp.zeros(panel.shape, dtype=panel.dtype, device=self.device)

@@ -1,5 +1,6 @@
 """What users hold: the numbers and the names in it, and what is refused at the door."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,16 @@ from certpca.operators.readers import Reader
 
 def values_and_names(data: Any) -> tuple[Any, Any]:
     """Separate the numbers from the column names and refuse what is not numbers."""
+    if is_dask_array(data):
+        from certpca.operators.dask_data import dask_array_reader
+
+        data = dask_array_reader(data)
     if isinstance(data, Reader):
-        return data, data.names
+        return data.resident(), data.names
     names = None
-    if hasattr(data, "columns") and hasattr(data, "to_numpy"):
+    if hasattr(data, "X") and hasattr(data, "var_names"):
+        names, data = _annotated_parts(data)
+    elif hasattr(data, "columns") and hasattr(data, "to_numpy"):
         names, data = _frame_parts(data)
     if isinstance(data, np.ma.MaskedArray):
         data = np.ma.filled(data.astype(np.float64), np.nan)
@@ -55,12 +62,30 @@ def _frame_parts(frame: Any) -> tuple[tuple[str, ...], Any]:
     return names, values
 
 
+def _annotated_parts(annotated: Any) -> tuple[tuple[str, ...], Any]:
+    """Take the numbers and the names of variables from an AnnData object without importing that library."""
+    if getattr(annotated, "isbacked", False):
+        file = getattr(annotated, "filename", None)
+        msg = f"the AnnData object is backed by a file; pass certpca.read_h5ad({str(file)!r}), or adata.to_memory()"
+        raise InvalidDataError(msg)
+    if annotated.X is None:
+        msg = "the AnnData object has no X; pass a layer, as in adata.layers['counts'], with names=adata.var_names"
+        raise InvalidDataError(msg)
+    return tuple(str(name) for name in annotated.var_names), annotated.X
+
+
 def _kind_elsewhere(data: Array) -> str:
     xp = namespace(data)
     for kind, letter in (("bool", "b"), ("integral", "i"), ("real floating", "f"), ("complex floating", "c")):
         if xp.isdtype(data.dtype, kind):
             return letter
     return "O"
+
+
+def is_dask_array(data: object) -> bool:
+    """Say whether an object is a dask array, without importing Dask."""
+    dask_array = sys.modules.get("dask.array")
+    return dask_array is not None and isinstance(data, dask_array.Array)
 
 
 def is_sparse(data: Any) -> bool:

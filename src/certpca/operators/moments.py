@@ -75,7 +75,7 @@ def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
             deviation = xp.where(present, numbers - shift, xp.zeros_like(numbers))
         with np.errstate(over="ignore", invalid="ignore"):
             squares += to_vector(_column_squares(xp, deviation))
-    return Moments(rows, count, mean, _without_rounding(squares, reference, rows), infinite)
+    return Moments(rows, count, mean, without_rounding(squares, reference, rows), infinite)
 
 
 def _byte_moments(values: NDArray[Any], *, center: bool) -> Moments:
@@ -93,7 +93,7 @@ def _byte_moments(values: NDArray[Any], *, center: bool) -> Moments:
     mean = total / rows
     reference = mean if center else np.zeros(size)
     infinite = np.zeros(size, dtype=bool)
-    return Moments(rows, np.full(size, float(rows)), mean, _without_rounding(squares, reference, rows), infinite)
+    return Moments(rows, np.full(size, float(rows)), mean, without_rounding(squares, reference, rows), infinite)
 
 
 def sparse_moments(values: Any, *, center: bool) -> Moments:
@@ -113,7 +113,7 @@ def sparse_moments(values: Any, *, center: bool) -> Moments:
         deviation = np.where(holes, 0.0, data - reference[column])
         squares: Vector = np.bincount(column, weights=deviation**2, minlength=size).astype(np.float64)
         squares += (rows - stored) * reference**2
-    return Moments(rows, count, mean, _without_rounding(squares, reference, rows), infinite)
+    return Moments(rows, count, mean, without_rounding(squares, reference, rows), infinite)
 
 
 def _row_blocks(values: Array, itemsize: int = 8) -> Iterator[Array]:
@@ -142,7 +142,7 @@ def _means(total: Vector, count: Vector) -> tuple[Vector, NDArray[np.bool_]]:
     return mean, infinite
 
 
-def _without_rounding(squares: Vector, reference: Vector, rows: int) -> Vector:
+def without_rounding(squares: Vector, reference: Vector, rows: int) -> Vector:
     """Call a column constant when its deviations are what rounding of its mean leaves."""
     with np.errstate(over="ignore"):
         noise = rows * (8 * np.finfo(np.float64).eps * reference) ** 2

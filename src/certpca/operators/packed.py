@@ -22,8 +22,6 @@ from certpca.arrays import Array, Indices, Vector
 MISSING = -9
 COUNTED = (2, MISSING, 1, 0)  # of each code
 VARIANTS_PER_THREAD = 64  # at least
-_FIELD = 21  # bits of a counter; three fit an int64
-_BYTES_COUNTED = 1 << (_FIELD - 3)  # so many bytes cannot fill one
 
 Packed = NDArray[np.uint8]
 
@@ -57,68 +55,109 @@ def _decoded() -> NDArray[np.int8]:
     return np.ascontiguousarray(np.array(COUNTED, dtype=np.int8)[_codes()])
 
 
-@cache
-def _fields() -> NDArray[np.int64]:
-    """Return how many missing, single and absent alleles a byte has, in three counters of one integer."""
-    codes = _codes()
-    return sum(
-        ((codes == code).sum(axis=1).astype(np.int64) << (_FIELD * place) for place, code in enumerate((1, 2, 3))),
-        start=np.zeros(256, dtype=np.int64),
-    )
-
-
 def decode(packed: Packed) -> NDArray[np.int8]:
     """Return allele counts, -9 where missing, four for each byte."""
     # One gather of four bytes for each packed one.
     return np.take(_decoded().view(np.int32)[:, 0], packed).view(np.int8)
 
 
-def count_codes(packed: Packed, mask: Packed) -> NDArray[np.int64]:
-    """Count the codes 1, 2 and 3 of every variant among the samples whose bits are set in the mask."""
-    counts = np.zeros((packed.shape[0], 3), dtype=np.int64)
-    for start in range(0, packed.shape[1], _BYTES_COUNTED):
-        part = slice(start, start + _BYTES_COUNTED)
-        sums = np.take(_fields(), packed[:, part] & mask[part]).sum(axis=1)
-        for place in range(3):
-            counts[:, place] += sums >> (_FIELD * place) & ((1 << _FIELD) - 1)
+def count_codes(packed: Packed, chosen: Indices, mask: Packed) -> NDArray[np.int64]:
+    """Count the codes 1, 2 and 3 of variants `chosen` among the samples whose bits are set in the mask."""
+    counts = np.zeros((chosen.size, 3), dtype=np.int64)
+    if not compiled():
+        for place, row in enumerate(chosen):
+            codes = _codes()[packed[row] & mask]
+            counts[place] = [np.count_nonzero(codes == code) for code in (1, 2, 3)]
+        return counts
+    from certpca.operators.packed_loops import count
+
+    spans, here, kept = _spans(chosen.size), _read_only(packed), _read_only(mask[None, :])
+    _together(lambda number: count(here, chosen[spans[number]], kept, counts[spans[number]]), len(spans))
     return counts
 
 
-def times(packed: Packed, chosen: Indices, fill: Vector | None, panel: Array) -> Array:
-    """Return X·panel for variants `chosen` of a packed table, a row for every two bits of a variant."""
-    from certpca.operators.packed_loops import forth
+class Products:
+    """Products with packed variants that come part by part, in one walk; sums over variants stay in place.
 
-    codes, weights = _read_only(packed), np.ascontiguousarray(panel)
-    table, holes = _table(panel.dtype), _holes(fill, chosen.size, panel.dtype)
-    spans = _spans(chosen.size)
-    sums = np.zeros((len(spans), panel.shape[1], 4 * packed.shape[1]), dtype=panel.dtype)
+    Parameters
+    ----------
+    samples
+        Four for each byte of a variant.
+    vectors
+        Columns of the panel or of the scores; padded to a multiple of four, as the loops take them.
+    dtype
+        Of all products.
+    """
 
-    def work(number: int) -> None:
-        span = spans[number]
-        forth(codes, chosen[span], holes[span], table, weights[span], sums[number])
+    def __init__(self, samples: int, vectors: int, dtype: Any) -> None:
+        self._samples, self._vectors, self._dtype = samples, vectors, np.dtype(dtype)
+        self._padded = -(-vectors // 4) * 4
+        self._table = _table(dtype)
+        self._sums: list[Array] = []
+        self._levels: list[Array] = []
 
-    _together(work, len(spans))
-    return np.ascontiguousarray(sums.sum(axis=0).T) if len(spans) > 1 else sums[0].T
+    def turned(self, scores: Array) -> Array:
+        """Return scores (samples x vectors) in the order the loops want."""
+        turned = np.zeros((self._padded, self._samples), dtype=self._dtype)
+        turned[: self._vectors] = scores.T
+        return turned
 
+    def forth(self, packed: Packed, chosen: Indices, fill: Vector | None, panel: Array) -> None:
+        """Add X·panel for variants `chosen` of a packed table."""
+        from certpca.operators.packed_loops import forth
 
-def transposed_times(packed: Packed, chosen: Indices, fill: Vector | None, scores: Array) -> Array:
-    """Return Xᵀ·scores for variants `chosen`; scores have a row for every two bits of a variant."""
-    from certpca.operators.packed_loops import back
+        weights = np.zeros((chosen.size, self._padded), dtype=self._dtype)
+        weights[:, : self._vectors] = panel
 
-    width = -(-scores.shape[1] // 4) * 4  # the loop takes four vectors at a time
-    turned = np.zeros((width, scores.shape[0]), dtype=scores.dtype)
-    turned[: scores.shape[1]] = scores.T
-    codes = _read_only(packed)
-    table, holes = _table(scores.dtype), _holes(fill, chosen.size, scores.dtype)
-    spans = _spans(chosen.size)
-    product = np.zeros((chosen.size, width), dtype=scores.dtype)
+        def work(number: int, span: slice, holes: Array) -> None:
+            forth(_read_only(packed), chosen[span], holes, self._table, weights[span], self._sums[number])
 
-    def work(number: int) -> None:
-        span = spans[number]
-        back(codes, chosen[span], holes[span], table, turned, product[span])
+        self._share(work, chosen.size, fill)
 
-    _together(work, len(spans))
-    return product[:, : scores.shape[1]]
+    def back(self, packed: Packed, chosen: Indices, fill: Vector | None, turned: Array) -> Array:
+        """Return Xᵀ·scores for variants `chosen`."""
+        from certpca.operators.packed_loops import back
+
+        product = np.zeros((chosen.size, self._padded), dtype=self._dtype)
+
+        def work(number: int, span: slice, holes: Array) -> None:
+            del number
+            back(_read_only(packed), chosen[span], holes, self._table, turned, product[span])
+
+        self._share(work, chosen.size, fill)
+        return product[:, : self._vectors]
+
+    def around(
+        self, packed: Packed, chosen: Indices, fill: Vector | None, mean: Vector, square: Vector, turned: Array
+    ) -> None:
+        """Add (X − 1μᵀ)·diag(square)·(X − 1μᵀ)ᵀ·scores for variants `chosen`, but for what `total` takes off."""
+        from certpca.operators.packed_loops import around
+
+        centre, squares = mean.astype(self._dtype), square.astype(self._dtype)
+        all_scores = turned.sum(axis=1)
+
+        def work(number: int, span: slice, holes: Array) -> None:
+            to = self._sums[number], self._levels[number]
+            part = centre[span], squares[span]
+            around(_read_only(packed), chosen[span], holes, self._table, *part, turned, all_scores, *to)
+
+        self._share(work, chosen.size, fill)
+
+    def total(self) -> Array:
+        """Return what was added up, a row for every two bits of a variant."""
+        if not self._sums:
+            return np.zeros((self._samples, self._vectors), dtype=self._dtype)
+        whole = np.sum(self._sums, axis=0) - np.sum(self._levels, axis=0)[:, None]
+        return np.ascontiguousarray(whole[: self._vectors].T)
+
+    def _share(self, work: Callable[[int, slice, Array], None], size: int, fill: Vector | None) -> None:
+        """Let every thread work on a run of the variants, with sums of its own."""
+        holes = np.zeros(size, dtype=self._dtype) if fill is None else fill.astype(self._dtype)
+        spans = _spans(size)
+        while len(self._sums) < len(spans):
+            self._sums.append(np.zeros((self._padded, self._samples), dtype=self._dtype))
+            self._levels.append(np.zeros(self._padded, dtype=self._dtype))
+        _together(lambda number: work(number, spans[number], holes[spans[number]]), len(spans))
 
 
 def compiled() -> bool:
@@ -141,11 +180,6 @@ def _table(dtype: Any) -> Array:
     """Return for each byte the four counts it decodes to, zero where missing, and four marks of missing ones."""
     counts = _decoded()
     return np.concatenate([np.where(counts == MISSING, 0, counts), counts == MISSING], axis=1).astype(dtype)
-
-
-def _holes(fill: Vector | None, size: int, dtype: Any) -> Array:
-    """Return what stands for missing values of each variant; zero costs nothing."""
-    return np.zeros(size, dtype=dtype) if fill is None else fill.astype(dtype)
 
 
 def _spans(size: int) -> list[slice]:

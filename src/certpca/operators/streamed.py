@@ -1,16 +1,25 @@
 """The covariance of data that stay in a file: every product is a walk over a reader."""
 
-from typing import Any, final
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from certpca.arrays import Array, Indices, namespace
-from certpca.operators.base import Operator
-from certpca.operators.covariance import Covariance, DenseCovariance, Standardisation
-from certpca.operators.readers import Reader, with_holes_filled
+from certpca.arrays import Array, Indices, Vector, namespace
+from certpca.operators.base import Factor, Operator
+from certpca.operators.covariance import Covariance, DenseCovariance, SparseCovariance, Standardisation
+from certpca.operators.explicit import ExplicitOperator
+from certpca.operators.inputs import is_sparse
+from certpca.operators.readers import Reader, RowReader, with_holes_filled
+from certpca.operators.sparse_reader import sparse_with_holes_filled
+from certpca.operators.views import Restricted
+
+FORMED_UP_TO = 4096  # features
+FORMED_FROM = 2  # rows for each feature
+UNIT_VECTORS = 256  # multiplied at a time where columns do not fit the memory budget
 
 
-@final
 class StreamedCovariance(Covariance):
     """Data of a reader, never decoded as a whole; see `Reader`.
 
@@ -37,6 +46,55 @@ class StreamedCovariance(Covariance):
         """How often the file has been read so far, by whoever uses the same reader."""
         return float(self._data.passes)
 
+    @cached_property
+    def _formed(self) -> ExplicitOperator | None:
+        """The matrix, where there are many more rows than features and rows lie together: one walk in place of many."""
+        large = 8 * self.size**2 > self._data.bytes_allowed or self.size > FORMED_UP_TO
+        if large or self.rows <= FORMED_FROM * self.size or not isinstance(self._data, RowReader) or self.one_walk:
+            return None
+        weight = self._columns.weight
+        total = self._data.scatter(self._columns.mean, self._fill) * weight[:, None] * weight / self._columns.divisor
+        return ExplicitOperator(total, self.names, self.description)
+
+    def matmat(self, panel: Array) -> Array:
+        """Walk over the file, unless the matrix is at hand."""
+        return super().matmat(panel) if self._formed is None else self._formed.matmat(panel)
+
+    def columns(self, indices: Indices) -> Array:
+        """Walk over the file, unless the matrix is at hand."""
+        return super().columns(indices) if self._formed is None else self._formed.columns(indices)
+
+    def quadratic_form(self, support: Indices, loadings: Vector) -> float:
+        """Read columns, unless the matrix is at hand."""
+        if self._formed is None:
+            return super().quadratic_form(support, loadings)
+        return self._formed.quadratic_form(support, loadings)
+
+    @property
+    def one_walk(self) -> bool:
+        """Whether a product with FFᵀ takes one walk over the file, so half of what one with FᵀF takes."""
+        return bool(self._data.by_columns)
+
+    def factor(self) -> Factor:
+        """Give the standardised data themselves, with products by walks over the file."""
+        root = float(np.sqrt(self._columns.divisor))
+
+        def forth(panel: Array) -> Array:
+            mean, weight = self._like(self._columns.mean, panel), self._like(self._columns.weight, panel)
+            weighted = weight[:, None] * panel
+            return (self._data.times(weighted, self._fill) - (mean @ weighted)[None, :]) / root
+
+        def back(scores: Array) -> Array:
+            mean, weight = self._like(self._columns.mean, scores), self._like(self._columns.weight, scores)
+            return weight[:, None] * (self._back(scores) - mean[:, None] * scores.sum(axis=0)[None, :]) / root
+
+        def around(scores: Array) -> Array:
+            columns = self._columns
+            product: Array = self._data.sample_product(scores, columns.mean, columns.weight**2, self._fill)
+            return product / columns.divisor
+
+        return replace(super().factor(), forth=forth, back=back, around=around if self.one_walk else None)
+
     def _through_rows(self, panel: Array, shift: Array) -> tuple[Array, Array]:
         product: tuple[Array, Array] = self._data.normal_product(panel, shift, self._fill)
         return product
@@ -46,19 +104,40 @@ class StreamedCovariance(Covariance):
 
     def _raw_columns(self, indices: Indices | slice, dtype: Any) -> Array:
         fill = None if self._fill is None else self._fill[indices]
-        return with_holes_filled(self._data[:, indices], dtype, fill, self._columns.missing)
+        raw = self._data[:, indices]
+        raw = raw.toarray() if is_sparse(raw) else raw
+        return with_holes_filled(raw, dtype, fill, self._columns.missing)
 
     def _take(self, indices: Indices) -> Any:
         return self._data[:, indices]
 
+    def submatrix(self, indices: Indices) -> Vector:
+        """Multiply in float64 by blocks of rows; only the stored form of the columns is in memory, or not even that."""
+        if self._formed is not None:
+            return self._formed.submatrix(indices)
+        part = self.restrict(indices)
+        if isinstance(part, DenseCovariance):
+            return part.gram()
+        if not isinstance(part, Restricted):
+            return super().submatrix(indices)
+        blocks = []
+        for start in range(0, indices.size, UNIT_VECTORS):
+            chosen = indices[start : start + UNIT_VECTORS]
+            panel = np.zeros((self.size, chosen.size))
+            panel[chosen, np.arange(chosen.size)] = 1.0
+            blocks.append(self.matmat(panel)[indices])
+        block = np.concatenate(blocks, axis=1)
+        return np.asarray((block + block.T) / 2)
+
     def restrict(self, indices: Indices) -> Operator:
         """Copy the columns where they fit the memory budget; else pad with zeros and read the file."""
-        if self.rows * indices.size * self._data.dtype.itemsize > self._data.bytes_allowed:
+        if self._formed is not None:
+            return self._formed.restrict(indices)
+        if self._data.block_bytes(indices) > self._data.bytes_allowed:
             return Operator.restrict(self, indices)
-        return DenseCovariance(
-            np.ascontiguousarray(self._take(indices)),
-            self._columns.take(indices),
-            self.dtype,
-            self.names_of(indices),
-            self.description,
-        )
+        part = self._take(indices)
+        about = (self._columns.take(indices), self.dtype, self.names_of(indices), self.description)
+        if is_sparse(part):
+            fill = None if self._fill is None else self._fill[indices]
+            return SparseCovariance(sparse_with_holes_filled(part, part.dtype, fill), *about)
+        return DenseCovariance(np.ascontiguousarray(part), *about)

@@ -18,17 +18,18 @@ to G for σ ≥ 0.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from certpca.arrays import Array, Indices, Vector, device_of, to_vector
 from certpca.errors import InvalidProblemError
-from certpca.linalg.kernels import dual_rows, row_chunks, secular
+from certpca.linalg.row_blocks import RowBlocks, feature_rows, finished_gram, rows_in_memory
 from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
+from certpca.relaxation.dual_blocks import dual_sums, held_by, panel_of, solved
 
 SINGLE_FROM = 4_000_000  # entries of F from which products are made in single precision
 THETA_GROUPS = 24
@@ -60,6 +61,14 @@ class DualPoint:
         basis, weights = to_vector(self.basis), to_vector(self.weights)
         return np.asarray((basis * weights) @ basis.T)
 
+    def state(self) -> dict[str, Any]:
+        """Return everything, on the host."""
+        return {
+            **{field.name: getattr(self, field.name) for field in fields(self)},
+            "basis": to_vector(self.basis),
+            "weights": to_vector(self.weights),
+        }
+
 
 class DualProblem:
     """The features as rows, scaled so that the largest eigenvalue is one.
@@ -69,21 +78,22 @@ class DualProblem:
     """
 
     def __init__(self, operator: Operator, sparsity: int, directions: Vector | None = None) -> None:
-        rows, xp, device = _feature_rows(operator) if directions is None else _rows_along(operator, directions)
-        self.xp, self.device = xp, device
+        xp = operator.xp
+        rows = _feature_rows(operator) if directions is None else _rows_along(operator, directions)
+        self.xp, self.device = xp, operator.device
         self.sparsity = sparsity
         size, self.depth = rows.shape
-        gram = xp.astype(xp.matrix_transpose(rows) @ rows, xp.float64)
+        gram = rows.gram()
         values, vectors = xp.linalg.eigh((gram + xp.matrix_transpose(gram)) / 2)
         self.scale = float(values[-1])
         if not self.scale > 0:
             msg = "the matrix is zero: its bound is zero"
             raise InvalidProblemError(msg)
-        self.rows = rows / math.sqrt(self.scale)
+        self.rows = rows.divided(math.sqrt(self.scale))
         self._spread = to_vector(values) / self.scale
         self._axes = vectors
-        self.lengths = xp.astype(xp.sum(self.rows * self.rows, axis=1), xp.float64)
-        self._theta = xp.zeros(size, dtype=xp.float64, device=device)
+        self.lengths = self.rows.lengths()
+        self._theta = xp.zeros(size, dtype=xp.float64, device=self.device)
         self._level: float | None = None
 
     def at(self, sparsity: int) -> "DualProblem":
@@ -113,27 +123,46 @@ class DualProblem:
         if theta is not None:
             self._theta = self.xp.asarray(theta / self.scale, dtype=self.xp.float64, device=self.device)
 
+    def state(self) -> dict[str, Any]:
+        """Return what changes while optimising: where the next search for ρ and θ begins."""
+        return {"level": self._level, "theta": to_vector(self._theta)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+        self._level, self._theta = state["level"], self.adopt(state["theta"])
+
+    def adopt(self, array: Vector) -> Array:
+        """Place host numbers where the rows are."""
+        return self.xp.asarray(array, dtype=self.xp.float64, device=self.device)
+
+    def point(self, state: dict[str, Any]) -> DualPoint:
+        """Return the dual point of a state."""
+        return DualPoint(**{**state, "basis": self.adopt(state["basis"]), "weights": self.adopt(state["weights"])})
+
     def keep(self, features: Indices) -> None:
         """Go on with fewer features."""
         chosen = self.xp.asarray(np.asarray(features), device=self.device)
-        self.rows = self.xp.take(self.rows, chosen, axis=0)
+        self.rows = self.rows.take(np.asarray(features))
         self.lengths = self.xp.take(self.lengths, chosen, axis=0)
         self._theta = self.xp.take(self._theta, chosen, axis=0)
 
     def directions(self, support: Any, loadings: Vector) -> Vector:
         """Return the direction of sample space that sparse loadings point to."""
-        xp = self.xp
-        chosen = xp.take(self.rows, xp.asarray(np.asarray(support), device=self.device), axis=0)
-        return np.asarray(to_vector(chosen).T @ loadings)
+        return self.rows.combination(np.asarray(support), loadings)
+
+    def image(self, directions: Vector) -> Vector:
+        """Return what the features have along directions of sample space, shape (features, directions)."""
+        return to_vector(self.rows.times(directions))
 
     def evaluate(self, basis: Array, weights: Array, tolerance: float) -> "_Evaluation":
         """Compute ψ, its level, its gradient in the basis, and the diagonal of its Hessian."""
-        xp, k = self.xp, self.sparsity
-        panel = self.rows @ xp.astype(basis, self.rows.dtype)
+        xp, k, rows = self.xp, self.sparsity, self.rows
+        place = rows.place
+        panels = rows.map("panel", panel_of, basis=place.share(xp.astype(basis, rows.dtype)))
         high, low = float(xp.max(self.lengths)), 0.0
         passes = 6
         if self._level is None:
-            values = to_vector((panel * panel) @ xp.astype(weights, panel.dtype))
+            values = to_vector(rows.joined(place.map("level", held_by, panels, weights=weights)))
             level = 0.7 * float(np.partition(values, values.size - k)[values.size - k])
             passes = 25
         else:
@@ -141,9 +170,11 @@ class DualProblem:
         level = min(max(level, 0.0), 0.999 * high)
         floor = 1e-12 * high
         earlier: tuple[float, float] | None = None
+        found: list[Any] = rows.split(self._theta)
         for turn in range(passes):
-            self._theta, share, norm = secular(panel, weights, level, self._theta)
-            total = float(xp.sum(share))
+            found = place.map("secular", solved, panels, found, weights=weights, level=level, alone=True)
+            parts = place.gather(found)
+            total = math.fsum(part[2] for part in parts)
             settled = abs(total - k) <= tolerance * k or (level == 0.0 and total <= k)
             if settled or turn == passes - 1:
                 break
@@ -153,36 +184,44 @@ class DualProblem:
                 new = math.sqrt(low * high) if low > 0 else 0.25 * high
             earlier, level = (level, total), (0.0 if new <= floor else new)
         self._level = level
-        theta = self._theta
+        self._theta = theta = xp.concat([part[0] for part in parts])
         value = k * level + float(xp.sum(theta))
         if level > 0:  # ψ is the minimum over ρ: take off what an inexact ρ can have added
             value -= abs(total - k) * min(high - low, 10 * level * abs(total / k - 1))
         trusted = abs(total - k) <= 0.05 * k or level == 0.0
-        dual = dual_rows(panel, weights, level, theta, norm)
-        curvature = self._curvature(dual, theta, level, weights)
-        gradient = _gram(xp, dual)
-        return _Evaluation(value if trusted else -math.inf, level, gradient, curvature, theta)
+        edges = _edges(to_vector(theta)) if level > 0 else None
+        gram, squares = place.sum(
+            "dual",
+            dual_sums,
+            panels,
+            found,
+            weights=weights,
+            level=level,
+            edges=edges,
+            reuse=not place.keeps,
+            alone=True,
+        )
+        curvature = self._curvature(squares, edges, level, weights)
+        return _Evaluation(value if trusted else -math.inf, level, finished_gram(gram, xp), curvature, theta)
 
-    def _curvature(self, dual: Array, theta: Array, level: float, weights: Array) -> Array:
+    def _curvature(self, squares: Array, edges: Vector | None, level: float, weights: Array) -> Array:
         """Sum W over groups of features with similar θ: O(size · depth) instead of O(size · depth²)."""
         xp = self.xp
-        host = to_vector(theta)
-        live = host > 0
-        if not live.any() or level == 0.0:
+        if edges is None:
             return xp.zeros((self.depth, self.depth), dtype=xp.float64, device=self.device)
-        logs = np.log(host[live])
-        edges = np.linspace(logs.min(), logs.max() + 1e-9, THETA_GROUPS + 1)
-        group = np.full(host.size, -1)
-        group[live] = np.clip(np.searchsorted(edges, logs, side="right") - 1, 0, THETA_GROUPS - 1)
-        member = xp.asarray((group[None, :] == np.arange(THETA_GROUPS)[:, None]), device=self.device)
-        squares = xp.zeros((THETA_GROUPS, self.depth), dtype=xp.float64, device=self.device)
-        for rows in row_chunks(dual):  # no second array of the size of `dual`
-            part = dual[rows, :]
-            squares = squares + xp.astype(xp.astype(member[:, rows], dual.dtype) @ (part * part), xp.float64)
         centre = xp.asarray(np.exp((edges[:-1] + edges[1:]) / 2), dtype=xp.float64, device=self.device)
         shift = level * weights
         ratio = shift[None, :] / (centre[:, None] + shift[None, :])
         return (xp.matrix_transpose(ratio) @ squares) * weights[None, :]
+
+
+def _edges(theta: Vector) -> Vector | None:
+    """Return the ends of groups of similar θ, on a logarithmic scale."""
+    live = theta[theta > 0]
+    if live.size == 0:
+        return None
+    logs = np.log([live.min(), live.max()])
+    return np.linspace(logs[0], logs[1] + 1e-9, THETA_GROUPS + 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,67 +233,164 @@ class _Evaluation:
     theta: Array
 
 
-def improve(  # noqa: PLR0915
+def improve(
     problem: DualProblem, density: Array, pairs: Sequence[Pair] = (), region_weights: Vector | None = None
-) -> Iterator[DualPoint]:
+) -> "CentralPath":
     """Yield one dual point after each step along the central path, for as long as the caller wants.
 
     The bounds need not fall at every step: keep the best.
     """
-    xp, depth, k = problem.xp, problem.depth, problem.sparsity
-    weights, basis = xp.linalg.eigh((density + xp.matrix_transpose(density)) / 2)
-    basis, weights = _normalised(xp, basis, weights)
-    sigma = np.full(len(pairs), 0.02) if region_weights is None else np.array(region_weights, dtype=np.float64)
-    barrier: float | None = None
-    caution, rejected, steps, tolerance = 1.0, 0, 0, 3e-3
-    previous: tuple[float, float, Array, Array, Array] | None = None
-    finest = 1e-10 if problem.rows.dtype == xp.float64 else 2e-5
-    while True:
-        found = problem.evaluate(basis, weights, tolerance)
-        total, slack, rays = _with_regions(problem, found.gradient, basis, weights, pairs, sigma)
-        held = float(xp.sum(weights * xp.linalg.diagonal(total)))
+    return CentralPath(problem, density, pairs, region_weights)
+
+
+class CentralPath:
+    """The steps of `improve`; where they stand can be stored, and gone on from by another process."""
+
+    def __init__(
+        self, problem: DualProblem, density: Array, pairs: Sequence[Pair] = (), region_weights: Vector | None = None
+    ) -> None:
+        xp = problem.xp
+        self._problem, self._pairs = problem, pairs
+        weights, basis = xp.linalg.eigh((density + xp.matrix_transpose(density)) / 2)
+        self._basis, self._weights = _normalised(xp, basis, weights)
+        self._sigma = (
+            np.full(len(pairs), 0.02) if region_weights is None else np.array(region_weights, dtype=np.float64)
+        )
+        self._barrier: float | None = None
+        self._caution, self._rejected, self._steps, self._tolerance = 1.0, 0, 0, 3e-3
+        self._previous: _Move | None = None
+        self._finest = 1e-10 if problem.rows.dtype == xp.float64 else 2e-5
+        self._here: _Here | None = None
+
+    def __iter__(self) -> "CentralPath":
+        return self
+
+    def __next__(self) -> DualPoint:
+        if self._here is not None:
+            self._move(self._here)
+        self._here = here = self._evaluated()
+        unit, found = self._problem.scale, here.found
+        return DualPoint(
+            self._basis,
+            self._weights,
+            found.level * unit,
+            self._sigma.copy() * unit,
+            here.bound * unit,
+            here.value * unit,
+            to_vector(found.theta) * unit,
+        )
+
+    def state(self) -> dict[str, Any]:
+        """Return where the path stands, so that `restore` goes on with the step that would come next."""
+        assert self._here is not None
+        previous = self._previous
+        return {
+            "basis": to_vector(self._basis),
+            "weights": to_vector(self._weights),
+            "sigma": self._sigma,
+            "barrier": self._barrier,
+            "caution": self._caution,
+            "rejected": self._rejected,
+            "steps": self._steps,
+            "tolerance": self._tolerance,
+            "previous": None
+            if previous is None
+            else [previous.value, previous.volume, *map(to_vector, (previous.step, previous.root, previous.basis))],
+            "problem": self._here.before,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state; the evaluation there is made again."""
+        there = self._problem.adopt
+        self._basis, self._weights = there(state["basis"]), there(state["weights"])
+        self._sigma, self._barrier = state["sigma"], state["barrier"]
+        self._caution, self._rejected = state["caution"], state["rejected"]
+        self._steps, self._tolerance = state["steps"], state["tolerance"]
+        if state["previous"] is not None:
+            value, volume, *arrays = state["previous"]
+            self._previous = _Move(value, volume, *map(there, arrays))
+        self._problem.restore(state["problem"])
+        self._here = self._evaluated()
+
+    def _evaluated(self) -> "_Here":
+        problem, xp = self._problem, self._problem.xp
+        before = problem.state()
+        found = problem.evaluate(self._basis, self._weights, self._tolerance)
+        total, slack, rays = _with_regions(
+            problem, found.gradient, self._basis, self._weights, self._pairs, self._sigma
+        )
+        held = float(xp.sum(self._weights * xp.linalg.diagonal(total)))
         top = _largest_eigenvalue(xp, total)
-        bound, value = k * found.level + top, found.value + float(sigma @ slack)
-        unit = problem.scale
-        theta = to_vector(found.theta) * unit
-        yield DualPoint(basis, weights, found.level * unit, sigma.copy() * unit, bound * unit, value * unit, theta)
+        bound, value = problem.sparsity * found.level + top, found.value + float(self._sigma @ slack)
+        return _Here(before, found, total, slack, rays, held, top, bound, value)
+
+    def _move(self, here: "_Here") -> None:
+        """Choose the next density."""
+        xp, depth, pairs = self._problem.xp, self._problem.depth, self._pairs
+        weights, value, barrier = self._weights, here.value, self._barrier
         volume = float(xp.sum(xp.log(weights)))
         root = xp.sqrt(weights)
-        if previous is not None and barrier is not None and not pairs:
-            worse = -value / barrier - volume > -previous[0] / barrier - previous[1] + 3e-6 * abs(value) / barrier
-            if worse and rejected < 3:
+        self._steps += 1
+        if self._previous is not None and barrier is not None and not pairs:
+            last = self._previous
+            worse = -value / barrier - volume > -last.value / barrier - last.volume + 3e-6 * abs(value) / barrier
+            if worse and self._rejected < 3:
                 # The barrier function fell: take a shorter step from the same place.
-                rejected, caution = rejected + 1, max(0.15, 0.6 * caution)
-                step = previous[2] * 0.3
-                basis, weights = _moved(xp, previous[4], previous[3], step)
-                previous = (*previous[:2], step, *previous[3:])
-                steps += 1
-                continue
-        caution = min(1.0, 1.15 * caution) if rejected == 0 else caution
-        rejected = 0
-        open_gap = max(top - held, 0.0)
-        tolerance = min(3e-3, max(finest, 0.1 * open_gap / max(bound, 1e-300)))
+                self._rejected, self._caution = self._rejected + 1, max(0.15, 0.6 * self._caution)
+                self._previous = replace(last, step=last.step * 0.3)
+                self._basis, self._weights = _moved(xp, last.basis, last.root, self._previous.step)
+                return
+        self._caution = min(1.0, 1.15 * self._caution) if self._rejected == 0 else self._caution
+        self._rejected = 0
+        open_gap = max(here.top - here.held, 0.0)
+        self._tolerance = min(3e-3, max(self._finest, 0.1 * open_gap / max(here.bound, 1e-300)))
         current = max(open_gap / (depth + len(pairs)), 1e-14)
         off_centre = current / barrier if barrier is not None else 1.0
         barrier = CENTRING * current if barrier is None else max(min(barrier, CENTRING * current), 0.1 * barrier)
-        slope = total * root[:, None] * root[None, :]
-        slope = slope + _diagonal_matrix(xp, barrier - (held + barrier * depth) * weights)
-        hessian = found.curvature + xp.matrix_transpose(found.curvature) + barrier
+        slope = here.total * root[:, None] * root[None, :]
+        slope = slope + _diagonal_matrix(xp, barrier - (here.held + barrier * depth) * weights)
+        curvature = here.found.curvature
+        hessian = curvature + xp.matrix_transpose(curvature) + barrier
         step = slope / hessian
         change = np.empty(0)
         if pairs:
-            step, change = _region_step(xp, step, hessian, root, weights, rays, slack, sigma, barrier)
+            step, change = _region_step(xp, step, hessian, root, weights, here.rays, here.slack, self._sigma, barrier)
         length = 1.0
-        if steps > 2 and off_centre > 2.5:
+        if self._steps > 3 and off_centre > 2.5:
             length = max(0.35, math.sqrt(2.5 / off_centre))
-        length = min(length, caution)
+        length = min(length, self._caution)
         length *= min(1.0, LARGEST_STEP / (length * max(_spectral_norm(xp, step), 1e-300)))
         step = step * length
         if pairs:
-            sigma = np.maximum(sigma + length * change, 1e-12)
-        previous = (value, volume, step, root, basis)
-        basis, weights = _moved(xp, basis, root, step)
-        steps += 1
+            self._sigma = np.maximum(self._sigma + length * change, 1e-12)
+        self._barrier, self._previous = barrier, _Move(value, volume, step, root, self._basis)
+        self._basis, self._weights = _moved(xp, self._basis, root, step)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Move:
+    """The step that led here: from which value, log det P and frame."""
+
+    value: float
+    volume: float
+    step: Array
+    root: Array
+    basis: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Here:
+    """What was found at a density, and the state of the problem before."""
+
+    before: dict[str, Any]
+    found: _Evaluation
+    total: Array
+    slack: Vector
+    rays: Any
+    held: float
+    top: float
+    bound: float
+    value: float
 
 
 def _next_level(level: float, total: float, k: int, earlier: tuple[float, float] | None) -> float:
@@ -273,7 +409,7 @@ def dual_depth(operator: Operator) -> int:
     return int(operator.size if source.kind == "matrix" else min(source.values.shape))
 
 
-def _feature_rows(operator: Operator) -> tuple[Array, Any, Any]:
+def _feature_rows(operator: Operator) -> RowBlocks:
     """Return features as rows, in the sample space that the checker will use for the same matrix.
 
     That is the space of samples, or, where samples outnumber features or there are none, that of the matrix's
@@ -293,35 +429,19 @@ def _feature_rows(operator: Operator) -> tuple[Array, Any, Any]:
         matrix = xp.asarray(operator.submatrix(np.arange(size)), dtype=xp.float64, device=operator.device)
         values, vectors = xp.linalg.eigh(matrix)
         roots = xp.sqrt(xp.where(values > 0, values, xp.zeros_like(values)))
-        return xp.astype((vectors * roots[None, :]) @ xp.matrix_transpose(vectors), dtype), xp, operator.device
-    width = max(1, (64 << 20) // (8 * depth))
-    blocks = [xp.matrix_transpose(block) for _, block in operator.factor().blocks(width, dtype)]
-    return xp.concat(blocks, axis=0), xp, operator.device
+        return rows_in_memory(xp.astype((vectors * roots[None, :]) @ xp.matrix_transpose(vectors), dtype), operator)
+    return feature_rows(operator, dtype)
 
 
-def _rows_along(operator: Operator, directions: Vector) -> tuple[Array, Any, Any]:
+def _rows_along(operator: Operator, directions: Vector) -> RowBlocks:
     """Return features as rows in coordinates of a few directions, reading the factor once."""
-    xp, factor = operator.xp, operator.factor()
     dtype = _precision(operator, operator.size * directions.shape[1])
-    there = xp.asarray(directions, dtype=dtype, device=operator.device)
-    width = max(1, (64 << 20) // (8 * factor.depth))
-    rows = [xp.matrix_transpose(block) @ there for _, block in factor.blocks(width, dtype)]
-    return xp.concat(rows, axis=0), xp, operator.device
+    return feature_rows(operator, dtype, operator.xp.asarray(directions, dtype=dtype, device=operator.device))
 
 
 def _precision(operator: Operator, entries: int) -> Any:
     ordinary = 1e-12 < operator.trace() / operator.size < 1e12
     return operator.xp.float32 if entries > SINGLE_FROM and ordinary else operator.xp.float64
-
-
-def _gram(xp: Any, rows: Array) -> Array:
-    """Return rowsᵀ rows in float64; on the host, half the work by symmetry."""
-    if isinstance(rows, np.ndarray) and rows.shape[1] >= 200:
-        from scipy.linalg.blas import dsyrk, ssyrk
-
-        lower = (ssyrk if rows.dtype == np.float32 else dsyrk)(1.0, rows.T, lower=1).astype(np.float64)
-        return np.tril(lower) + np.tril(lower, -1).T
-    return xp.astype(xp.matrix_transpose(rows) @ rows, xp.float64)
 
 
 def _diagonal_matrix(xp: Any, entries: Array) -> Array:

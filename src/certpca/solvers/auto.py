@@ -8,9 +8,13 @@ randomly drawn features. All starts are improved together, in panels, by
 multiplying and keeping the largest entries; since (Fᵀξ)_i with ξ ∝ Fx is (Ax)_i, this is
 alternating thresholding in sample space. The best few supports are then refitted, thresholded
 again and improved by swaps until nothing helps.
+
+Large data that stay in a file are walked over by every product, so there the search starts from fewer places, only the
+better half goes on after each round, and supports are improved on the matrix of those features that come closest to
+being chosen; one more product then says whether any other feature should have been.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -20,12 +24,19 @@ from certpca.budget import Progress
 from certpca.errors import InvalidProblemError
 from certpca.linalg.eigen import leading_eigenpairs
 from certpca.linalg.swaps import SwapSearch
-from certpca.operators.base import Operator
+from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
+from certpca.operators.explicit import ExplicitOperator
+from certpca.operators.streamed import StreamedCovariance
 from certpca.result import Candidate, Status
 from certpca.solvers.base import register
 
 EVERY_COLUMN = 512  # up to this size every single feature is a start
 PANEL = 64
+LARGE_FILE = 500_000_000  # genotypes, or whatever there is, from which a walk over a file is dear
+STARTS_FROM_FILES = 48
+FINALISTS_FROM_FILES = 3
+CONTENDERS = 2  # features among which supports are improved, as a multiple of the sparsity
+FEWEST_CONTENDERS = 1000
 
 
 @register
@@ -66,26 +77,31 @@ class Auto:
             return Candidate(top_k(diagonal, 1), Status.CONVERGED)
         if sparsity == operator.size:
             return Candidate(np.arange(operator.size), Status.CONVERGED)
-        pairs = leading_eigenpairs(operator, self.eigenvectors, accuracy=1e-4, rng=rng)
+        frugal = _is_large_file(operator)
+        pairs = leading_eigenpairs(operator, self.eigenvectors, accuracy=1e-2 if frugal else 1e-4, rng=rng)
         value = float(pairs.values[0])
         if value <= 0.0:
             return Candidate(np.arange(sparsity), Status.CONVERGED, largest_eigenvalue=0.0)
         best: dict[bytes, tuple[float, Indices]] = {}
-        starts = self.starting_images(operator, pairs.vectors, np.sqrt(np.maximum(pairs.values, 0.0)), diagonal, rng)
+        method = self
+        if frugal:
+            few = min(self.starts, STARTS_FROM_FILES), min(self.finalists, FINALISTS_FROM_FILES)
+            method = replace(self, starts=few[0], finalists=few[1])
+        starts = method.starting_images(operator, pairs.vectors, np.sqrt(np.maximum(pairs.values, 0.0)), diagonal, rng)
         status = Status.CONVERGED
-        for panel in starts:
-            self._threshold_together(operator, panel, sparsity, best, progress)
+        for panel in [np.concatenate(starts, axis=1)] if frugal else starts:
+            method._threshold_together(operator, panel, sparsity, best, progress, halving=frugal)
             if progress.exhausted:
                 status = Status.OUT_OF_BUDGET
                 break
-        finalists = sorted(best.values(), key=lambda item: -item[0])[: self.finalists]
+        finalists = sorted(best.values(), key=lambda item: -item[0])[: method.finalists]
         winner = finalists[0][1]
         winning = -np.inf
         for _, support in finalists:
             if progress.exhausted:
                 status = Status.OUT_OF_BUDGET
                 break
-            search = self.polish(SwapSearch(operator, support, diagonal), progress)
+            search = self._polished(operator, support, diagonal, progress)
             if search.objective > winning * (1 + 1e-12):
                 winning, winner = search.objective, search.support
         accurate = value if pairs.residual <= 1e-8 else None
@@ -121,8 +137,10 @@ class Auto:
         sparsity: int,
         best: dict[bytes, tuple[float, Indices]],
         progress: Progress,
+        *,
+        halving: bool = False,
     ) -> None:
-        """Multiply and keep the largest entries, for a whole panel of starts."""
+        """Multiply and keep the largest entries, for a whole panel of starts or, after each round, its better half."""
         active = images
         previous: list[bytes] = []
         for _ in range(self.rounds):
@@ -150,7 +168,30 @@ class Auto:
                     del best[key]
             if not progress.tick(max(item[0] for item in best.values())) or not moving:
                 return
+            if halving and len(keys) > self.finalists:
+                ahead = np.sort(np.argsort(-values, kind="stable")[: max(self.finalists, len(keys) // 2)])
+                active, keys = active[:, ahead], [keys[i] for i in ahead]
             previous = keys
+
+    def _polished(self, operator: Operator, support: Indices, diagonal: Vector, progress: Progress) -> SwapSearch:
+        search = SwapSearch(operator, support, diagonal)
+        if not _is_large_file(operator):
+            return self.polish(search, progress)
+        count = min(operator.size, max(CONTENDERS * search.width, FEWEST_CONTENDERS))
+        if count > LARGEST_FORMED_SIZE:
+            while search.threshold() and progress.tick(search.objective):
+                pass
+            return search
+        while True:
+            image = np.abs(search.image())
+            image[search.support] = np.inf
+            near = top_k(image, count)
+            matrix = ExplicitOperator(operator.submatrix(near), None)
+            inside = SwapSearch(matrix, np.searchsorted(near, search.support), diagonal[near])
+            found = near[self.polish(inside, progress).support]
+            before, search = search.objective, SwapSearch(operator, found, diagonal)
+            if search.objective <= before * (1 + 1e-9) or not progress.tick(search.objective):
+                return search
 
     @staticmethod
     def polish(search: SwapSearch, progress: Progress) -> SwapSearch:
@@ -170,3 +211,7 @@ class Auto:
                 together = max(1, together // 4)
             if not progress.tick(search.objective):
                 return search
+
+
+def _is_large_file(operator: Operator) -> bool:
+    return isinstance(operator, StreamedCovariance) and operator.rows * operator.size >= LARGE_FILE

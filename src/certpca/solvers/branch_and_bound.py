@@ -12,6 +12,7 @@ import numpy as np
 from certpca.budget import Progress
 from certpca.certificates.branching import TreeSearch
 from certpca.certificates.proving import Prover
+from certpca.certificates.tree_states import TreeStates
 from certpca.errors import InvalidProblemError
 from certpca.linalg.eigen import leading_on_support
 from certpca.operators.base import Operator
@@ -65,9 +66,15 @@ class BranchAndBound:
                 "features; use solver='auto' with certify=True"
             )
             raise InvalidProblemError(msg)
-        start = Auto().propose(operator, sparsity, progress, rng)
+        start = progress.load("start")
+        if start is None:
+            start = Auto().propose(operator, sparsity, progress, rng).support
+            if not progress.exhausted:
+                progress.store("start", lambda: start, now=True)
         matrix = operator.submatrix(np.arange(operator.size))
-        search = TreeSearch(matrix, sparsity, start.support, self.gap)
+        search = TreeSearch(matrix, sparsity, start, self.gap)
+        states = TreeStates(search, progress)
+        states.take_up()
         status = Status.OPTIMAL
         for at in search.steps(lambda: progress.exhausted, self.workers):
             going = progress.tick(at.value, at.upper_bound, at.note)
@@ -77,6 +84,8 @@ class BranchAndBound:
             if at.open_nodes and (not going or full):
                 status = Status.OUT_OF_BUDGET
                 break
+            states.store()
+        states.store(now=True)
         support = search.best.support
         loadings = leading_on_support(operator, support)[1]
         tree, evidence = search.certificate()

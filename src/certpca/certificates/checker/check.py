@@ -33,7 +33,8 @@ from functools import cached_property
 import numpy as np
 
 from certpca.arrays import Indices
-from certpca.certificates.checker.data import Prepared, fingerprint, prepare
+from certpca.certificates.checker.columns import fingerprint
+from certpca.certificates.checker.data import Prepared, prepare
 from certpca.certificates.checker.numbers import gamma, require
 from certpca.certificates.checker.rules import RULES
 from certpca.errors import CertificateError
@@ -72,26 +73,7 @@ def check(certificate: Certificate, source: Source) -> Proof:
     CertificateError
         Where the certificate is malformed, belongs to other data, or its claim does not hold.
     """
-    proof = examine(certificate, source)
-    claim = certificate.upper_bound
-    require(isinstance(claim, float) and not math.isnan(claim), "the claimed bound is not a number")
-    require(claim >= proof.upper_bound, f"it claims {claim!r} but its evidence proves only {proof.upper_bound!r}")
-    # What else it says is a claim as well: readers take the gap from it.
-    captured, normalisation = certificate.objective, certificate.normalisation
-    require(
-        isinstance(captured, (int, float)) and captured <= proof.objective * (1 + ANOTHER_MACHINE),
-        f"it claims that its loadings capture {captured!r}, but they capture {proof.objective!r}",
-    )
-    for claimed, proved in ((certificate.outside, proof.outside), (certificate.inside, proof.inside)):
-        require(
-            isinstance(claimed, int) and claimed <= proved.size,
-            f"it claims to decide {claimed!r} features, but its evidence decides {proved.size}",
-        )
-    require(
-        isinstance(normalisation, Mapping) and dict(normalisation) == source.normalisation(),
-        "it describes another normalisation of the data",
-    )
-    return proof
+    return Examiner(source).check(certificate)
 
 
 def examine(certificate: Certificate, source: Source) -> Proof:
@@ -113,6 +95,29 @@ class Examiner:
     @cached_property
     def _prepared(self) -> Prepared:
         return prepare(self._source)
+
+    def check(self, certificate: Certificate) -> Proof:
+        """Recompute what a certificate proves, and refuse it if it claims more."""
+        proof = self.examine(certificate)
+        claim = certificate.upper_bound
+        require(isinstance(claim, float) and not math.isnan(claim), "the claimed bound is not a number")
+        require(claim >= proof.upper_bound, f"it claims {claim!r} but its evidence proves only {proof.upper_bound!r}")
+        # What else it says is a claim as well: readers take the gap from it.
+        captured, normalisation = certificate.objective, certificate.normalisation
+        require(
+            isinstance(captured, (int, float)) and captured <= proof.objective * (1 + ANOTHER_MACHINE),
+            f"it claims that its loadings capture {captured!r}, but they capture {proof.objective!r}",
+        )
+        for claimed, proved in ((certificate.outside, proof.outside), (certificate.inside, proof.inside)):
+            require(
+                isinstance(claimed, int) and claimed <= proved.size,
+                f"it claims to decide {claimed!r} features, but its evidence decides {proved.size}",
+            )
+        require(
+            isinstance(normalisation, Mapping) and dict(normalisation) == self._source.normalisation(),
+            "it describes another normalisation of the data",
+        )
+        return proof
 
     def examine(self, certificate: Certificate) -> Proof:
         """Recompute what the evidence of a certificate proves, whatever it claims."""

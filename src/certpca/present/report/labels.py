@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from certpca.datasets import load_table
 from certpca.errors import DataFileError
 from certpca.optional import require
 
@@ -71,6 +72,11 @@ def _from_column(name: str, data: Path) -> tuple[str, ...]:
         if name in known:
             place = known.index(name)
             return tuple(row[place].strip() if place < len(row) else "" for row in rows[1:])
+    elif ending in (".h5ad", ".zarr"):
+        about = load_table(data).data.obs
+        known = list(about)
+        if name in known:
+            return _as_text(np.asarray(about[name]))
     else:
         known = []
     held = f"; it has {', '.join(known[:20])}{' …' if len(known) > 20 else ''}" if known else ""

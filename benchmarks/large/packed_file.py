@@ -1,0 +1,161 @@
+"""A packed genotype file larger than a laptop would decode: solve and certify within 2 GB of memory, on two threads.
+
+Each job runs in a process of its own, which reports its largest resident size, and is compared with reading the file
+as often as the job did. Both are measured with the file in the system's cache and without: in `cold` rows every walk
+over the file begins with a cache that has forgotten it. A cut of the variants is also solved in memory.
+
+python -m benchmarks.large.packed_file [FILE.bed]      # generated, 1 GB, where it is not there
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.large.generated import generate
+from benchmarks.machine import CHECKOUT, facts, fastest, peak_bytes, write_results
+
+import certpca
+from certpca.datasets.packed_file import PackedFile
+
+SAMPLES, VARIANTS = 20_000, 200_000
+SPARSITY = 1_000
+CUT = 25  # every so many variants are also solved in memory
+BLOCK = 16 << 20
+THREADS = "2"
+
+
+def forget(file: Path) -> None:
+    """Drop a file from the system's cache."""
+    handle = os.open(file, os.O_RDONLY)
+    os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(handle)
+
+
+def forget_before_each_walk() -> None:
+    walk = PackedFile.walk
+
+    def cold_walk(self: PackedFile, *arguments: Any) -> Iterator[Any]:
+        forget(self.file)
+        yield from walk(self, *arguments)
+
+    PackedFile.walk = cold_walk  # type: ignore[method-assign, assignment]
+
+
+def read_through(file: Path) -> None:
+    room = bytearray(BLOCK)
+    with file.open("rb", buffering=0) as stream:
+        while stream.readinto(room):
+            pass
+
+
+def reading(file: Path) -> dict[str, float]:
+    def cold() -> None:
+        forget(file)
+        read_through(file)
+
+    return {"cold": fastest(cold, 5), "warm": fastest(lambda: read_through(file), 5)}
+
+
+def job(name: str, file: Path, *, cold: bool) -> dict[str, Any]:
+    """Do one thing from opening the file to the answer, and say what it took."""
+    certpca.solve(np.eye(4), 2)  # loads what every run needs
+    if cold:
+        forget_before_each_walk()
+    begin = time.perf_counter()
+    genotypes = certpca.read_plink(file)
+    operator = certpca.from_data(genotypes, missing="mean")
+    if name == "certify":
+        made = certpca.certify(operator, SPARSITY)
+        found: dict[str, Any] = {"kind": made.kind, "upper_bound": made.upper_bound, "gap": made.gap}
+        found |= {"objective": made.objective, "failure_probability": made.failure_probability}
+    else:
+        found = {"objective": certpca.solve(operator, SPARSITY, name).objective}
+    seconds = time.perf_counter() - begin
+    passes = genotypes.passes
+    if name == "certify":
+        begin = time.perf_counter()
+        certpca.verify(made, operator)
+        found["verify_seconds"] = time.perf_counter() - begin
+    return {"job": name, "cold": cold, "seconds": seconds, "passes": passes, "peak_bytes": peak_bytes(), **found}
+
+
+def cut(file: Path) -> dict[str, Any]:
+    """Solve every so many variants from the file and in memory."""
+    genotypes = certpca.read_plink(file, every=CUT)
+    table = np.asfortranarray(genotypes[:, :])
+    rows = []
+    for name in ("svd-threshold", "auto"):
+        here, there = (certpca.solve(data, SPARSITY, name, missing="mean") for data in (genotypes, table))
+        rows.append(
+            {
+                "job": name,
+                "objective": here.objective,
+                "relative_difference": abs(here.objective / there.objective - 1),
+                "same_support": bool(np.array_equal(here.support, there.support)),
+            }
+        )
+    bounds = [certpca.certify(data, SPARSITY, solution=there, depth=64, missing="mean") for data in (genotypes, table)]
+    rows.append(
+        {
+            "job": "certify",
+            "kind": bounds[0].kind,
+            "upper_bound": bounds[0].upper_bound,
+            "relative_difference": abs(bounds[0].upper_bound / bounds[1].upper_bound - 1),
+            "same_data": bounds[0].fingerprint == bounds[1].fingerprint,
+        }
+    )
+    return {"job": "cut", "samples": table.shape[0], "variants": table.shape[1], "rows": rows}
+
+
+def apart(*arguments: str) -> dict[str, Any]:
+    """Run a job in another process."""
+    threads = {"NUMBA_NUM_THREADS": THREADS, "OPENBLAS_NUM_THREADS": THREADS, "OMP_NUM_THREADS": THREADS}
+    command = [sys.executable, "-m", "benchmarks.large.packed_file", *arguments]
+    done = subprocess.run(
+        command, cwd=CHECKOUT, env={**os.environ, **threads}, stdout=subprocess.PIPE, text=True, check=True
+    )
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    print(found, flush=True)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path, nargs="?")
+    parser.add_argument("--job", choices=("svd-threshold", "auto", "certify", "cut"))
+    parser.add_argument("--cold", action="store_true")
+    options = parser.parse_args()
+    if options.job:
+        print(
+            json.dumps(cut(options.file) if options.job == "cut" else job(options.job, options.file, cold=options.cold))
+        )
+        return
+    start = facts()
+    with tempfile.TemporaryDirectory() as folder:
+        file = options.file or Path(folder) / "generated.bed"
+        if not file.exists():
+            generate(file, SAMPLES, VARIANTS)
+        apart(str(file), "--job", "svd-threshold")  # compiles the loops, which are kept
+        rows = []
+        for name, cold in (("svd-threshold", True), ("svd-threshold", False), ("auto", False), ("certify", False)):
+            before = reading(file)
+            row = apart(str(file), "--job", name, *(["--cold"] if cold else []))
+            after = reading(file)
+            row["read_seconds"] = {kind: (before[kind] + after[kind]) / 2 for kind in before}
+            rows.append(row)
+        part = apart(str(file), "--job", "cut")
+        size = file.stat().st_size
+    shape = {"samples": SAMPLES, "variants": VARIANTS, "sparsity": SPARSITY, "file_bytes": size}
+    print(write_results("packed_file", start, {**shape, "threads": int(THREADS), "rows": rows, "cut": part}))
+
+
+if __name__ == "__main__":
+    main()

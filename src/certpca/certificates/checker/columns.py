@@ -1,0 +1,209 @@
+"""Columns of data, centred and scaled by the checker itself, with bounds on the roundings; and their hash."""
+
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certpca.arrays import Vector, to_numpy
+from certpca.certificates.checker.numbers import gamma, require
+from certpca.result import Source
+
+ALLELES = "2pq"  # columns divided by √(2p(1 − p)), p half their mean
+BLOCK_BYTES = 12 << 20  # small enough for the cache, large enough for BLAS
+
+Made = TypeVar("Made")
+
+
+def column_slices(rows: int, size: int) -> Iterator[slice]:
+    """Cut the columns into runs of moderate size."""
+    width = max(1, BLOCK_BYTES // (8 * rows))
+    for start in range(0, size, width):
+        yield slice(start, min(start + width, size))
+
+
+def one_ahead(parts: Iterator[slice], make: Callable[[slice], Made]) -> Iterator[tuple[slice, Made]]:
+    """Walk over parts, making the next one in a second thread while the caller works on one."""
+    waiting = list(parts)
+    if len(waiting) < 2:
+        for part in waiting:
+            yield part, make(part)
+        return
+    context = copy_context()  # what is to be done about floating-point errors is part of it
+    with ThreadPoolExecutor(1, thread_name_prefix="certpca-check") as thread:
+        coming = thread.submit(context.run, make, waiting[0])
+        for part, following in zip(waiting, [*waiting[1:], None], strict=True):
+            block = coming.result()
+            if following is not None:
+                coming = thread.submit(context.run, make, following)
+            yield part, block
+
+
+def stored_columns(values: Any, columns: slice, chosen: Any = None) -> NDArray[Any]:
+    """Return a run of columns of whatever holds the values, or some of that run, as they are stored."""
+    if chosen is not None:  # which lie in a part of the run
+        columns = slice(columns.start + int(chosen[0]), columns.start + int(chosen[-1]) + 1)
+        chosen = chosen - chosen[0]
+    part = values[:, columns]
+    part = part.toarray() if hasattr(part, "toarray") else to_numpy(part)
+    return np.asarray(part if chosen is None else part[:, chosen])
+
+
+def sliceable(values: Any) -> Any:
+    """Return values whose columns can be cut out."""
+    return values.tocsc() if getattr(values, "format", None) in ("bsr", "coo", "dia") else values
+
+
+class Columns:
+    """The columns of data, centred and scaled; `unit` turns their products back.
+
+    Two walks over the data measure them: sizes first, then means, scales and `doubt`, by how much each column can be
+    off in length.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source, self._values = source, sliceable(source.values)
+        self.rows, self.size = (int(side) for side in source.values.shape)
+        # Not what only equals True: it would be named one thing and treated as another.
+        require(isinstance(source.scale, bool) or source.scale == ALLELES, f"unknown scaling {source.scale!r}")
+        require(source.scale != ALLELES or bool(source.center), "scaling by allele frequencies needs centring")
+        require(source.divisor > 0 and math.isfinite(source.divisor), "the divisor of the covariance is not positive")
+        self._gaps = np.ones(self.size, dtype=bool)  # columns that may have missing values
+        largest = np.empty(self.size)
+        for part, (greatest, gaps) in one_ahead(column_slices(self.rows, self.size), self._sized):
+            largest[part], self._gaps[part] = greatest, gaps
+        require(
+            not self._gaps.any() or bool(source.fill_missing and source.center),
+            "the data have missing values and no rule for them",
+        )
+        require(bool(np.isfinite(largest).all()), "the data have values that are not finite")
+        # Correlations scale every column by a power of two of its own; else one serves all, and the divisor has one.
+        exponents = np.frexp(largest if source.scale is True else np.full(self.size, largest.max()))[1]
+        mantissa, power = math.frexp(source.divisor)
+        mantissa, power = (mantissa, power) if power % 2 == 0 else (2 * mantissa, power - 1)
+        power = 0 if source.scale is True else 2 * int(exponents[0]) - power
+        require(-1074 <= power <= 1023, "the data are too large or too small to square")
+        self._units = np.ldexp(1.0, np.minimum(exponents, 1023))
+        self._factor = 1.0 / math.sqrt(mantissa)
+        self.unit = math.ldexp(1.0, power)
+        self._mean, self._over, self.doubt = np.zeros(self.size), np.ones(self.size), np.empty(self.size)
+        self.squares = np.empty(self.size)
+        for part, found in one_ahead(column_slices(self.rows, self.size), self._measured):
+            self._mean[part], self._over[part], self.doubt[part], self.squares[part] = found
+
+    def _sized(self, columns: slice) -> tuple[Vector, NDArray[np.bool_]]:
+        """Return the largest magnitudes of columns, and which have missing values."""
+        raw, hole = self._filled(columns, None)
+        gaps = np.zeros(raw.shape[1], dtype=bool) if hole is None else np.asarray(hole.any(axis=0))
+        return np.maximum(raw.max(axis=0), -raw.min(axis=0)), gaps
+
+    def _filled(self, columns: slice, chosen: Any) -> tuple[Vector, NDArray[np.bool_] | None]:
+        """Return columns in float64 with zeros where values are missing, and where that is."""
+        source = self._source
+        stored = stored_columns(self._values, columns, chosen)
+        raw = np.array(stored, dtype=np.float64)
+        if not self._gaps[columns].any():
+            return raw, None
+        hole = np.isnan(raw) if source.missing is None else stored == source.missing
+        raw[hole] = 0.0
+        return raw, hole
+
+    def _measured(self, columns: slice) -> tuple[Vector, Vector, Vector, Vector]:
+        """Return mean, scale, error and squared length of each column, after centring and scaling."""
+        source, rows = self._source, self.rows
+        raw, hole = self._filled(columns, None)
+        unit = self._units[columns]
+        raw /= unit
+        count = np.full(raw.shape[1], rows) if hole is None else np.maximum(rows - hole.sum(axis=0), 1)
+        mean = raw.sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
+        # The mean is off by at most γ of the mean magnitude, in every row; each difference rounds once more.
+        level = np.abs(raw).sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
+        raw -= mean
+        if hole is not None:
+            raw[hole] = 0.0
+        lengths = np.linalg.norm(raw, axis=0)
+        doubt = (gamma(rows + 8) * level * math.sqrt(rows) + gamma(4) * lengths) * (1 + gamma(rows + 8))
+        if source.scale is True:
+            require(bool((lengths > 4 * doubt).all()), "a column is constant, so it has no correlation")
+            # x/|x| moves by at most twice the relative error of x, and rounds.
+            over, doubt = lengths, 2 * doubt / (lengths - doubt) + gamma(rows + 16)
+        else:
+            over = np.ones(raw.shape[1])
+            if source.scale == ALLELES:
+                off = (gamma(rows + 8) * level + gamma(4) * np.abs(mean)) * unit
+                over, slip = _expected_spread(mean * unit / 2, off)
+                doubt, lengths = (doubt + lengths * slip) / over * (1 + gamma(8)), lengths / over
+            doubt = (doubt + gamma(8) * lengths) * self._factor * (1 + gamma(16))
+        return mean, over, doubt, np.square(self._scaled(raw, over)).sum(axis=0)
+
+    def _scaled(self, centred: Vector, over: Vector) -> Vector:
+        if self._source.scale is not False:
+            centred /= over
+        if self._source.scale is not True:
+            centred *= self._factor
+        return centred
+
+    def standardised(self, columns: slice, chosen: Any = None) -> Vector:
+        """Return a run of columns, or some of it."""
+        raw, hole = self._filled(columns, chosen)
+        unit, mean, over = (
+            known[columns] if chosen is None else known[columns][chosen]
+            for known in (self._units, self._mean, self._over)
+        )
+        raw /= unit
+        raw -= mean
+        if hole is not None:
+            raw[hole] = 0.0
+        return self._scaled(raw, over)
+
+
+def _expected_spread(share: Vector, off: Vector) -> tuple[Vector, Vector]:
+    """Return √(2p(1 − p)) for frequencies p that are off by at most `off`, and by how much of itself it is off.
+
+    That is δ|1 − 2p|/(2p(1 − p)) to first order; more than twice as much is allowed for, and p must be far from 0 and 1
+    compared with δ.
+    """
+    spread = share * (1 - share)
+    require(bool((spread > 8 * off).all()), "a column has no allele frequency between 0 and 1")
+    return np.sqrt(2 * spread), 2 * off / spread + gamma(16)
+
+
+def fingerprint(source: Source) -> str:
+    """Hash the values, by columns, with the shape and the normalisation.
+
+    Columns of small whole numbers are hashed as bytes and the others as float64, whatever type holds them; which are
+    which is hashed too, so that different values never hash the same numbers.
+    """
+    values = sliceable(source.values)
+    rows, size = (int(side) for side in values.shape)
+    whole, others = blake2b(digest_size=20), blake2b(digest_size=20)
+    kinds = np.empty(size, dtype=bool)
+    for part, (stored, small) in one_ahead(column_slices(rows, size), lambda part: _in_bytes(values, part)):
+        kinds[part] = small
+        if small.any():
+            whole.update(_bytes_of(stored if small.all() else stored[:, small], np.int8))
+        if not small.all():
+            others.update(_bytes_of(stored[:, ~small], np.float64))
+    digest = blake2b(repr((rows, size, sorted(source.normalisation().items()))).encode(), digest_size=20)
+    for text in (np.packbits(kinds).tobytes(), whole.digest(), others.digest()):
+        digest.update(text)
+    return digest.hexdigest()
+
+
+def _bytes_of(columns: NDArray[Any], kind: Any) -> memoryview:
+    """Return the numbers in a type, column after column."""
+    return np.ascontiguousarray(columns.astype(kind, copy=False).T).data
+
+
+def _in_bytes(values: Any, columns: slice) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return columns, and which of them hold nothing but whole numbers from -128 to 127."""
+    stored = stored_columns(values, columns)
+    if stored.dtype in (np.int8, np.bool_):
+        return stored, np.ones(stored.shape[1], dtype=bool)
+    with np.errstate(invalid="ignore"):  # NaN and large numbers become some byte, and then differ from it
+        return stored, np.asarray((stored.astype(np.int8) == stored).all(axis=0))
