@@ -30,7 +30,7 @@ MAGIC = b"\x6c\x1b"
 BY_VARIANTS, BY_SAMPLES = 1, 0  # the third byte
 HEADER = 3
 ENDINGS = (".bed", ".bim", ".fam")
-LARGEST_RUN = 32 << 20  # packed bytes in memory at a time: half is read while half is worked on, in the cache
+LARGEST_RUN = 128 << 20  # packed bytes in memory at a time: half is read while half is worked on
 
 
 @dataclass(frozen=True, slots=True)

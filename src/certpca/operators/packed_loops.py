@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from certpca.operators.packed_registers import HAS_AVX2, eight_bytes, fetch, ones, spread
+from certpca.operators.packed_registers import BYTES_AT_ONCE, HAS_AVX2, eight_bytes, fetch, ones, spread
 
 SAMPLES_IN_TILE = 512
 VARIANTS_IN_BLOCK = 64  # share a stretch of the panel while it is in the second-level cache
@@ -48,7 +48,7 @@ def unpack_by_bytes(packed, chosen, holes, table, first, last, begin, width, til
 @numba.njit(nogil=True, cache=True, fastmath=True)
 def unpack_by_registers(packed, chosen, holes, table, first, last, begin, width, tile):  # type: ignore[no-untyped-def]
     """Do the same eight times as fast, where the processor can permute registers."""
-    several = 8 // tile.itemsize  # bytes spread at a time
+    several = 4 * BYTES_AT_ONCE // tile.itemsize
     whole = width // several * several
     for q in range(tile.size // SAMPLES_IN_TILE):
         if first + q >= last:

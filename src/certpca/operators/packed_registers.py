@@ -7,44 +7,46 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-HAS_AVX2 = bool(binding.get_host_cpu_features().get("avx2", False))
+_features = binding.get_host_cpu_features()
+HAS_AVX2, HAS_AVX512 = (bool(_features.get(name, False)) for name in ("avx2", "avx512f"))
+BYTES_AT_ONCE = 4 if HAS_AVX512 else 2  # unpacked to single precision; half as many to double
 _cgutils: Any = cgutils
 
 
 def _spread(_typing: Any, packed: Any, row: Any, begin: Any, value: Any, tile: Any, at: Any) -> Any:
-    """Write the genotypes of as many bytes as fill a register to a tile by one permutation of registers (AVX2).
+    """Write the genotypes of a few bytes to a tile by one permutation of registers; `BYTES_AT_ONCE` says of how many.
 
     The four values a code can mean fill a register; the codes, shifted into place, choose among them. Only their lowest
     bits count, so neighbours need not be masked off.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        single = signature.args[4].dtype == types.float32
-        codes, lanes = _array(context, builder, signature, arguments, 0), 8
-        integer, real = ir.IntType(32), ir.FloatType() if single else ir.DoubleType()
-        words = ir.VectorType(integer, lanes)
+        double = signature.args[4].dtype == types.float64
+        real = ir.DoubleType() if double else ir.FloatType()
+        count = 4 * BYTES_AT_ONCE // (2 if double else 1)
+        codes = _array(context, builder, signature, arguments, 0)
         source = _address(builder, codes, arguments[1], arguments[2])
-        length = ir.IntType(16 if single else 8)
-        loaded = builder.zext(builder.load(builder.bitcast(source, length.as_pointer()), align=1), integer)
-        if single:
-            index = builder.lshr(_everywhere(builder, loaded, lanes), ir.Constant(words, [2 * i for i in range(lanes)]))
-        else:  # a double is two lanes: twice the code, and one more
-            doubled = builder.shl(_everywhere(builder, loaded, lanes), ir.Constant(words, [1] * lanes))
-            index = builder.lshr(doubled, ir.Constant(words, [2 * (i // 2) for i in range(lanes)]))
-            index = builder.and_(index, ir.Constant(words, [6] * lanes))
-            index = builder.or_(index, ir.Constant(words, [i % 2 for i in range(lanes)]))
-        count = 8 if single else 4
-        kind = ir.VectorType(real, count)
-        known = ir.Constant(kind, [2.0, 0.0, 1.0, 0.0] * (count // 4))
-        chosen = ir.Constant(ir.VectorType(integer, count), [count + i if i % 4 == 1 else i for i in range(count)])
-        table = builder.shuffle_vector(known, _everywhere(builder, arguments[3], count), chosen)
-        floats = ir.VectorType(ir.FloatType(), lanes)
-        permute = _cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(floats, [floats, words]), "llvm.x86.avx2.permps"
+        loaded = builder.load(builder.bitcast(source, ir.IntType(2 * count).as_pointer()), align=1)
+        known = ir.Constant(ir.VectorType(real, count), [2.0, 0.0, 1.0, 0.0] * (count // 4))
+        chosen = ir.Constant(
+            ir.VectorType(ir.IntType(32), count), [count + i if i % 4 == 1 else i for i in range(count)]
         )
-        found = builder.call(permute, [builder.bitcast(table, floats), index])
+        table = builder.shuffle_vector(known, _everywhere(builder, arguments[3], count), chosen)
+        if double and not HAS_AVX512:  # AVX2 permutes single numbers only: a double is two of them
+            kind = ir.VectorType(ir.FloatType(), 8)
+            integer, table = ir.IntType(32), builder.bitcast(table, kind)
+            doubled = builder.shl(_everywhere(builder, builder.zext(loaded, integer), 8), _constant(integer, [1] * 8))
+            index = builder.lshr(doubled, _constant(integer, [2 * (i // 2) for i in range(8)]))
+            index = builder.or_(builder.and_(index, _constant(integer, [6] * 8)), _constant(integer, [0, 1] * 4))
+        else:
+            kind, integer = ir.VectorType(real, count), ir.IntType(64 if double else 32)
+            word = loaded if 2 * count == integer.width else builder.zext(loaded, integer)
+            index = builder.lshr(_everywhere(builder, word, count), _constant(integer, [2 * i for i in range(count)]))
+        name = "avx2.permps" if not HAS_AVX512 else f"avx512.permvar.{'df' if double else 'sf'}.512"
+        form = ir.FunctionType(kind, [kind, index.type])
+        permute = _cgutils.get_or_insert_function(builder.module, form, f"llvm.x86.{name}")
         target = builder.gep(_array(context, builder, signature, arguments, 4).data, [arguments[5]])
-        builder.store(found, builder.bitcast(target, floats.as_pointer()), align=4)
+        builder.store(builder.call(permute, [table, index]), builder.bitcast(target, kind.as_pointer()), align=4)
         return context.get_dummy_value()
 
     return types.void(packed, row, begin, value, tile, at), generate
@@ -93,6 +95,10 @@ def _address(builder: Any, array: Any, row: Any, begin: Any) -> Any:
     length = _cgutils.unpack_tuple(builder, array.strides)[0]
     base = builder.bitcast(array.data, ir.IntType(8).as_pointer())
     return builder.gep(base, [builder.add(builder.mul(row, length), begin)])
+
+
+def _constant(integer: Any, entries: list[int]) -> Any:
+    return ir.Constant(ir.VectorType(integer, len(entries)), entries)
 
 
 def _everywhere(builder: Any, value: Any, lanes: int) -> Any:
