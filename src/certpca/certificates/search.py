@@ -4,6 +4,7 @@ What is found is only a suggestion. The bound that a certificate claims is the o
 derives from its evidence, rounded up.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,6 +24,7 @@ from certpca.linalg.sample_space import leading_directions
 from certpca.linalg.swaps import SwapSearch
 from certpca.operators import Operator, on_host
 from certpca.operators.base import LARGEST_FORMED_SIZE
+from certpca.operators.streamed import StreamedCovariance
 from certpca.plain_results import certificate_from_state, certificate_state
 from certpca.relaxation.l0_dual import DualPoint, DualProblem, dual_depth, improve
 from certpca.relaxation.regions import Cover, Region, Splitting
@@ -35,6 +37,7 @@ TREE_UP_TO = 512  # features left over by screening up to which supports are sea
 TREE_NODES = 1000
 NODES_BEYOND_TARGET = 50
 ROOT_STEPS = 80
+ROUNDS_FROM_FILES = 5  # of a local search that walks over a file each time
 LARGEST_FACTOR_BYTES = 6 << 30
 SECONDS_AN_ENTRY = 3e-7  # of the data, for about twenty walks over them with a proof
 DEFAULT_DEPTH = 256  # directions of sample space where there are too many samples for all of them
@@ -53,13 +56,18 @@ class Incumbent:
     loadings: Vector
     objective: float
 
+    @property
+    def _most_rounds(self) -> float:
+        return ROUNDS_FROM_FILES if isinstance(self.operator, StreamedCovariance) else math.inf
+
     def try_images(self, images: Sequence[Vector]) -> float:
         """Start a local search from the largest entries of each image and keep what is better."""
         diagonal = to_vector(self.operator.diagonal())
         for image in images:
             search = SwapSearch(self.operator, top_k(np.abs(image), self.support.size), diagonal)
-            while search.threshold():
-                pass
+            rounds = 1
+            while search.threshold() and rounds < self._most_rounds:
+                rounds += 1
             if search.objective > self.objective * (1 + 1e-9):
                 self.support = search.support
                 self.objective, self.loadings = leading_on_support(self.operator, self.support)

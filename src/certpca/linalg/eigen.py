@@ -217,7 +217,8 @@ def leading_on_support(operator: Operator, support: Indices, *, start: Vector | 
     """Return the largest eigenvalue of a principal submatrix and its vector, in float64."""
     if support.size == 1:
         return float(operator.submatrix(support)[0, 0]), np.ones(1)
-    if support.size <= DENSE_SUPPORT:
+    # Columns of a file are best read once.
+    if support.size <= DENSE_SUPPORT * (4 if isinstance(operator, StreamedCovariance) else 1):
         values, vectors = _largest_pairs(operator.submatrix(support), 1)
         return float(values[0]), vectors[:, 0]
     # In float64, so that int8 or float32 data still give an accurate vector.

@@ -7,7 +7,7 @@ import numpy as np
 
 from certpca.arrays import Array, Indices, Vector, device_of, namespace, to_vector
 from certpca.operators.base import Factor, Operator, column_bounds
-from certpca.operators.places import Here, Place, PlacedFactor
+from certpca.operators.places import Here, Place, PlacedFactor, runs_of
 from certpca.operators.views import is_numpy
 
 SYMMETRIC_FROM = 200  # columns from which half of a Gram matrix is computed
@@ -114,14 +114,22 @@ def feature_rows(operator: Operator, dtype: Any, directions: Array | None = None
     """
     factor = operator.factor()
     depth = factor.depth if directions is None else int(directions.shape[1])
+    bounds = column_bounds(factor.depth, factor.size)
+    # Short rows: several blocks of the data make one of these.
+    together = max(1, _width(column_bounds(depth, factor.size)) // _width(bounds))
+    merged = [slice(run[0].start, run[-1].stop) for run in runs_of(bounds, together)]
     if isinstance(factor, PlacedFactor):
-        place, bounds = factor.place, factor.bounds
+        place = factor.place
         shared = {} if directions is None else {"directions": place.share(directions)}
         parts = place.map("rows", _rows_of, factor.pieces, factor.makers, dtype=dtype, **shared)
-        return RowBlocks(place, parts, bounds, depth, dtype, operator)
-    xp, bounds = operator.xp, column_bounds(factor.depth, factor.size)
+        if together > 1:
+            groups = runs_of(parts, together)
+            parts = [place.map("rows", _stacked, *([part] for part in group))[0] for group in groups]
+        return RowBlocks(place, parts, merged, depth, dtype, operator)
+    xp = operator.xp
     if directions is not None:
         rows = factor.transposed_times(directions)
+        bounds = tuple(merged)
         parts = [rows[part, :] for part in bounds]
     else:
         parts = [xp.matrix_transpose(factor.block(part, dtype)) for part in bounds]
@@ -166,6 +174,14 @@ def _rows_of(piece: Any, maker: Callable[[Any], Factor], dtype: Any, directions:
     if directions is not None:
         return factor.transposed_times(directions)
     return factor.block(slice(0, factor.size), dtype).T
+
+
+def _width(bounds: Sequence[slice]) -> int:
+    return int(bounds[0].stop - bounds[0].start)
+
+
+def _stacked(*blocks: Array) -> Array:
+    return np.concatenate(blocks)
 
 
 def _lengths(rows: Array) -> Array:

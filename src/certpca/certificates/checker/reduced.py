@@ -28,6 +28,7 @@ from hashlib import blake2b
 import numpy as np
 
 from certpca.arrays import Vector
+from certpca.certificates.checker.columns import column_slices, one_ahead
 from certpca.certificates.checker.data import Prepared
 from certpca.certificates.checker.dual import point_of
 from certpca.certificates.checker.numbers import array_of, gamma, largest_eigenvalue, require
@@ -64,7 +65,10 @@ def _along(prepared: Prepared, basis: Vector, drift: float) -> Prepared:
     size_of = math.sqrt(basis.shape[1] * (1 + drift))
 
     def block(columns: slice) -> Vector:
-        return np.asarray(basis.T @ prepared.block(columns))
+        # Short columns are asked for many at a time, but made of long ones.
+        few = column_slices(prepared.depth, columns.stop - columns.start)
+        parts = (slice(columns.start + part.start, columns.start + part.stop) for part in few)
+        return np.concatenate([basis.T @ part for _, part in one_ahead(parts, prepared.block)], axis=1)
 
     return Prepared(
         depth=basis.shape[1],
