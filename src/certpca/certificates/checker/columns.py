@@ -89,6 +89,7 @@ class Columns:
         power = 0 if source.scale is True else 2 * int(exponents[0]) - power
         require(-1074 <= power <= 1023, "the data are too large or too small to square")
         self._units = np.ldexp(1.0, np.minimum(exponents, 1023))
+        self._inverse = 1.0 / self._units  # exact, as they are powers of two
         self._factor = 1.0 / math.sqrt(mantissa)
         self.unit = math.ldexp(1.0, power)
         self._mean, self._over, self.doubt = np.zeros(self.size), np.ones(self.size), np.empty(self.size)
@@ -104,21 +105,25 @@ class Columns:
 
     def _filled(self, columns: slice, chosen: Any) -> tuple[Vector, NDArray[np.bool_] | None]:
         """Return columns in float64 with zeros where values are missing, and where that is."""
-        source = self._source
+        raw, hole = self._read(columns, chosen)
+        if hole is not None:
+            raw[hole] = 0.0
+        return raw, hole
+
+    def _read(self, columns: slice, chosen: Any) -> tuple[Vector, NDArray[np.bool_] | None]:
         stored = stored_columns(self._values, columns, chosen)
         raw = np.array(stored, dtype=np.float64)
         if not self._gaps[columns].any():
             return raw, None
-        hole = np.isnan(raw) if source.missing is None else stored == source.missing
-        raw[hole] = 0.0
-        return raw, hole
+        missing = self._source.missing
+        return raw, np.asarray(np.isnan(raw) if missing is None else stored == missing)
 
     def _measured(self, columns: slice) -> tuple[Vector, Vector, Vector, Vector]:
         """Return mean, scale, error and squared length of each column, after centring and scaling."""
         source, rows = self._source, self.rows
         raw, hole = self._filled(columns, None)
         unit = self._units[columns]
-        raw /= unit
+        raw *= self._inverse[columns]
         count = np.full(raw.shape[1], rows) if hole is None else np.maximum(rows - hole.sum(axis=0), 1)
         mean = raw.sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
         # The mean is off by at most γ of the mean magnitude, in every row; each difference rounds once more.
@@ -150,12 +155,12 @@ class Columns:
 
     def standardised(self, columns: slice, chosen: Any = None) -> Vector:
         """Return a run of columns, or some of it."""
-        raw, hole = self._filled(columns, chosen)
-        unit, mean, over = (
+        raw, hole = self._read(columns, chosen)
+        inverse, mean, over = (
             known[columns] if chosen is None else known[columns][chosen]
-            for known in (self._units, self._mean, self._over)
+            for known in (self._inverse, self._mean, self._over)
         )
-        raw /= unit
+        raw *= inverse
         raw -= mean
         if hole is not None:
             raw[hole] = 0.0
