@@ -247,7 +247,6 @@ def packed_file() -> str | None:
         result = f"{row['objective']:.4f}"
         if "kind" in row:
             result = f"{row['kind']}: at most {row['upper_bound']:.3f}, gap {row['gap']:.1%}"
-            result += f"; verified in {row['verify_seconds']:.0f} s"
         lines.append(
             f"| `{row['job']}`{', cold' if row['cold'] else ''} | {row['seconds']:.1f} | {row['passes']:.1f} "
             f"| {read:.1f} "

@@ -1,7 +1,7 @@
 # ruff: noqa: NPY002  (compiled parallel loops have no other generator)
 """Generate genotypes of a structured sample straight into a packed PLINK file, block by block.
 
-Populations differ as Balding and Nichols (Genetica 96, 1995) have it: the frequency of a variant in a population is a
+Populations of different sizes differ as Balding and Nichols (Genetica 96, 1995) have it: the frequency of a variant in a population is a
 beta variable around an ancestral one. Neighbouring variants of a stretch share some of their genotypes, as in linkage.
 
 python -m benchmarks.large.generated FILE [--samples 20000] [--variants 200000]
@@ -14,7 +14,7 @@ from typing import Any
 import numba
 import numpy as np
 
-POPULATIONS = 5
+SHARES = (0.45, 0.25, 0.15, 0.10, 0.05)  # of the populations
 DIFFERENTIATION = 0.05  # F_ST
 LINKED = 0.6  # share of samples whose genotype is that of the variant before
 STRETCH = 20  # variants in linkage
@@ -48,13 +48,13 @@ def generate(file: Path, samples: int, variants: int, seed: int = 0) -> None:
         msg = f"the number of variants must be a multiple of {BLOCK}"
         raise SystemExit(msg)
     rng = np.random.default_rng(seed)
-    population = np.sort(rng.integers(0, POPULATIONS, samples))
+    population = np.sort(rng.choice(len(SHARES), samples, p=SHARES))
     spread = (1 - DIFFERENTIATION) / DIFFERENTIATION
     with file.with_suffix(".bed").open("wb") as stream:
         stream.write(b"\x6c\x1b\x01")
         for _ in range(0, variants, BLOCK):
             ancestral = rng.uniform(0.05, 0.5, BLOCK)
-            ours = rng.beta(ancestral[:, None] * spread, (1 - ancestral[:, None]) * spread, (BLOCK, POPULATIONS))
+            ours = rng.beta(ancestral[:, None] * spread, (1 - ancestral[:, None]) * spread, (BLOCK, len(SHARES)))
             packed = np.zeros((BLOCK, (samples + 3) // 4), dtype=np.uint8)
             room = np.zeros((BLOCK // STRETCH, samples), dtype=np.uint8)
             seeds = rng.integers(0, 2**31, BLOCK // STRETCH)
