@@ -1,8 +1,9 @@
 # ruff: noqa: NPY002  (compiled parallel loops have no other generator)
 """Generate genotypes of a structured sample straight into a packed PLINK file, block by block.
 
-Populations of different sizes differ as Balding and Nichols (Genetica 96, 1995) have it: the frequency of a variant in a population is a
-beta variable around an ancestral one. Neighbouring variants of a stretch share some of their genotypes, as in linkage.
+Populations of different sizes differ as Balding and Nichols (Genetica 96, 1995) have it: the frequency of a variant in
+a population is a beta variable around an ancestral one. Neighbouring variants of a stretch share some of their
+genotypes, as in linkage.
 
 python -m benchmarks.large.generated FILE [--samples 20000] [--variants 200000]
 """

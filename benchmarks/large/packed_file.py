@@ -28,7 +28,7 @@ from certpca.datasets.packed_file import PackedFile
 
 SAMPLES, VARIANTS = 20_000, 200_000
 SPARSITY = 1_000
-CUT = 9  # every so many variants, of every fourth sample, are also solved in memory
+CUT = 36  # every so many variants, of every fourth sample, are also solved in memory
 BLOCK = 16 << 20
 THREADS = "2"
 
