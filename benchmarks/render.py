@@ -239,18 +239,18 @@ def packed_file() -> str | None:
         f"{found['samples']:,} x {found['variants']:,}, {found['file_bytes'] / 1e9:.1f} GB, k = {found['sparsity']:,}"
     )
     lines = [
-        f"| {shape} | s | passes | reading as often s | ratio | memory GB | result |",
-        "|---|--:|--:|--:|--:|--:|---|",
+        f"| {shape} | s | passes | GB / s | reading GB / s | ratio | memory GB | result |",
+        "|---|--:|--:|--:|--:|--:|--:|---|",
     ]
     for row in found["rows"]:
-        read = row["passes"] * row["read_seconds"]["cold" if row["cold"] else "warm"]
+        speed = found["file_bytes"] * row["passes"] / row["seconds"] / 1e9
+        reading = found["file_bytes"] / row["read_seconds"]["cold" if row["cold"] else "warm"] / 1e9
         result = f"{row['objective']:.4f}"
         if "kind" in row:
             result = f"{row['kind']}: at most {row['upper_bound']:.3f}, gap {row['gap']:.1%}"
         lines.append(
             f"| `{row['job']}`{', cold' if row['cold'] else ''} | {row['seconds']:.1f} | {row['passes']:.1f} "
-            f"| {read:.1f} "
-            f"| {row['seconds'] / read:.1f} | {row['peak_bytes'] / 1e9:.2f} | {result} |"
+            f"| {speed:.2f} | {reading:.1f} | {reading / speed:.1f} | {row['peak_bytes'] / 1e9:.2f} | {result} |"
         )
     return "\n".join(lines)
 

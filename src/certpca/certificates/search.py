@@ -423,7 +423,9 @@ class _Steps:
 
     def __init__(self, problem: DualProblem, incumbent: Incumbent, warm: Certificate | None) -> None:
         self._problem = problem
-        self._begin = problem.start(problem.directions(incumbent.support, incumbent.loadings))
+        # Rounded, so that loadings that differ in their last digits, as they do between files and arrays, start alike.
+        direction = problem.directions(incumbent.support, incumbent.loadings).astype(np.float32)
+        self._begin = problem.start(direction.astype(np.float64))
         self._warm_steps: int | None = None  # that are left; None once the path is the problem's own
         if warm is not None and NEAR[0] * warm.sparsity <= problem.sparsity <= NEAR[1] * warm.sparsity:
             density = unpacked(np.asarray(warm.evidence["density"], dtype=np.float64), problem.depth)
