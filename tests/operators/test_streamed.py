@@ -441,3 +441,20 @@ def test_tall_tables_are_walked_over_once(tmp_path: Path, rng: Any, scale: bool)
     np.testing.assert_allclose(
         operator.columns(some), certpca.from_data(table, missing="mean", scale=scale).columns(some), atol=1e-12
     )
+
+
+@pytest.mark.parametrize("sparsity", [3, 12])
+def test_large_files_are_searched_with_fewer_walks(
+    tmp_path: Path, rng: Any, monkeypatch: pytest.MonkeyPatch, sparsity: int
+) -> None:
+    table = planted(rng, 80, 600)
+    plain = certpca.from_data(stored("plink", table, tmp_path), missing="mean")
+    thorough = certpca.solve(plain, sparsity)
+    monkeypatch.setattr("certpca.operators.streamed.LARGE", 1)
+    frugal = certpca.from_data(stored("plink", table, tmp_path), missing="mean")
+    solution = certpca.solve(frugal, sparsity)
+    assert solution.support.size == sparsity
+    assert 0.97 * thorough.objective <= solution.objective <= thorough.objective * (1 + 1e-9)
+    assert frugal.passes < plain.passes  # type: ignore[attr-defined]
+    monkeypatch.setattr("certpca.solvers.auto.LARGEST_FORMED_SIZE", 1)  # no matrix of contenders
+    assert certpca.solve(frugal, sparsity).objective >= 0.9 * thorough.objective

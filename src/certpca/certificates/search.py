@@ -24,7 +24,7 @@ from certpca.linalg.sample_space import leading_directions
 from certpca.linalg.swaps import SwapSearch
 from certpca.operators import Operator, on_host
 from certpca.operators.base import LARGEST_FORMED_SIZE
-from certpca.operators.streamed import StreamedCovariance
+from certpca.operators.streamed import is_large_file
 from certpca.plain_results import certificate_from_state, certificate_state
 from certpca.relaxation.l0_dual import DualPoint, DualProblem, dual_depth, improve
 from certpca.relaxation.regions import Cover, Region, Splitting
@@ -58,7 +58,7 @@ class Incumbent:
 
     @property
     def _most_rounds(self) -> float:
-        return ROUNDS_FROM_FILES if isinstance(self.operator, StreamedCovariance) else math.inf
+        return ROUNDS_FROM_FILES if is_large_file(self.operator) else math.inf
 
     def try_images(self, images: Sequence[Vector]) -> float:
         """Start a local search from the largest entries of each image and keep what is better."""

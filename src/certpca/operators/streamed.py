@@ -17,6 +17,7 @@ from certpca.operators.views import Restricted
 
 FORMED_UP_TO = 4096  # features
 FORMED_FROM = 2  # rows for each feature
+LARGE = 500_000_000  # numbers, from which a walk over them is dear
 UNIT_VECTORS = 256  # multiplied at a time where columns do not fit the memory budget
 
 
@@ -141,3 +142,8 @@ class StreamedCovariance(Covariance):
             fill = None if self._fill is None else self._fill[indices]
             return SparseCovariance(sparse_with_holes_filled(part, part.dtype, fill), *about)
         return DenseCovariance(np.ascontiguousarray(part), *about)
+
+
+def is_large_file(operator: Operator) -> bool:
+    """Whether every product is a walk that takes a while, so that a search should make do with few."""
+    return isinstance(operator, StreamedCovariance) and operator.rows * operator.size >= LARGE

@@ -26,13 +26,12 @@ from certpca.linalg.eigen import leading_eigenpairs
 from certpca.linalg.swaps import SwapSearch
 from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
 from certpca.operators.explicit import ExplicitOperator
-from certpca.operators.streamed import StreamedCovariance
+from certpca.operators.streamed import is_large_file
 from certpca.result import Candidate, Status
 from certpca.solvers.base import register
 
 EVERY_COLUMN = 512  # up to this size every single feature is a start
 PANEL = 64
-LARGE_FILE = 500_000_000  # genotypes, or whatever there is, from which a walk over a file is dear
 STARTS_FROM_FILES = 48
 FINALISTS_FROM_FILES = 3
 CONTENDERS = 2  # features among which supports are improved, as a multiple of the sparsity
@@ -77,7 +76,7 @@ class Auto:
             return Candidate(top_k(diagonal, 1), Status.CONVERGED)
         if sparsity == operator.size:
             return Candidate(np.arange(operator.size), Status.CONVERGED)
-        frugal = _is_large_file(operator)
+        frugal = is_large_file(operator)
         pairs = leading_eigenpairs(operator, self.eigenvectors, accuracy=1e-2 if frugal else 1e-4, rng=rng)
         value = float(pairs.values[0])
         if value <= 0.0:
@@ -175,7 +174,7 @@ class Auto:
 
     def _polished(self, operator: Operator, support: Indices, diagonal: Vector, progress: Progress) -> SwapSearch:
         search = SwapSearch(operator, support, diagonal)
-        if not _is_large_file(operator):
+        if not is_large_file(operator):
             return self.polish(search, progress)
         count = min(operator.size, max(CONTENDERS * search.width, FEWEST_CONTENDERS))
         if count > LARGEST_FORMED_SIZE:
@@ -211,7 +210,3 @@ class Auto:
                 together = max(1, together // 4)
             if not progress.tick(search.objective):
                 return search
-
-
-def _is_large_file(operator: Operator) -> bool:
-    return isinstance(operator, StreamedCovariance) and operator.rows * operator.size >= LARGE_FILE
