@@ -10,7 +10,7 @@ import pytest
 
 from certpca.operators.merged_moments import of_rows
 from certpca.operators.moments import dense_moments
-from certpca.operators.read_ahead import read_ahead
+from certpca.read_ahead import read_ahead
 
 PATIENCE = 20.0  # seconds; only a test that fails waits so long
 

@@ -10,7 +10,7 @@ import numpy as np
 from certpca.arrays import Indices
 from certpca.errors import DataFileError
 from certpca.operators.packed import Packed
-from certpca.operators.read_ahead import read_ahead
+from certpca.read_ahead import read_ahead
 
 SMALLEST_SHARE = 0.25  # of a stretch of rows that must be wanted for the whole of it to be read
 
@@ -78,17 +78,17 @@ class PackedFile:
 
     def _fill(self, first: int, table: Packed) -> None:
         """Read rows that lie together."""
-        if self._handle is None:
-            self._handle = os.open(self.file, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
         room = memoryview(table.data).cast("B")
         begin, done = self._header + first * self.length, 0
         try:
-            while done < len(room):
-                got = os.preadv(self._handle, [room[done:]], begin + done)
-                if got == 0:
-                    msg = f"{str(self.file)!r} ended early: it was cut off while it was being read"
-                    raise DataFileError(msg)
+            if self._handle is None:
+                flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+                self._handle = os.open(self.file, flags)
+            while done < len(room) and (got := os.preadv(self._handle, [room[done:]], begin + done)):
                 done += got
         except OSError as error:
             msg = f"{str(self.file)!r} cannot be read: {error.strerror or error}"
             raise DataFileError(msg) from error
+        if done < len(room):
+            msg = f"{str(self.file)!r} ended early: it was cut off while it was being read"
+            raise DataFileError(msg)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from certpca.arrays import Indices
 from certpca.errors import InvalidDataError
 from certpca.operators.file_reader import FileReader
-from certpca.operators.read_ahead import read_ahead
 from certpca.operators.readers import (
     DEFAULT_MEMORY,
     ArrayReader,
@@ -19,6 +18,7 @@ from certpca.operators.readers import (
     runs,
 )
 from certpca.operators.scratch import scratch_array
+from certpca.read_ahead import read_ahead
 
 
 class StoredArray(Protocol):

@@ -16,7 +16,7 @@ from certpca.arrays import Array, Indices, Vector
 from certpca.errors import InvalidDataError, InvalidProblemError
 from certpca.operators import merged_moments
 from certpca.operators.moments import MISSING_GENOTYPE, Moments, dense_moments
-from certpca.operators.read_ahead import read_ahead
+from certpca.read_ahead import read_ahead
 
 DEFAULT_MEMORY = 0.25  # GiB for blocks on their way from the file
 PAGE_BYTES = 4096

@@ -11,9 +11,9 @@ from certpca.operators import merged_moments
 from certpca.operators.dense_reader import StoredArray, working_form
 from certpca.operators.file_reader import FileReader
 from certpca.operators.moments import Moments, sparse_moments
-from certpca.operators.read_ahead import read_ahead
 from certpca.operators.readers import DEFAULT_MEMORY, Reader
 from certpca.operators.scratch import scratch_array
+from certpca.read_ahead import read_ahead
 
 INDEX_BYTES = 8
 LOOKING_BYTES = 96  # for each entry while moments are taken or a copy is made, the next block included

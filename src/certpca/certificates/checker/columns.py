@@ -1,23 +1,20 @@
 """Columns of data, centred and scaled by the checker itself, with bounds on the roundings; and their hash."""
 
 import math
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from collections.abc import Iterator
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from certpca.arrays import Vector, to_numpy
 from certpca.certificates.checker.numbers import gamma, require
+from certpca.read_ahead import read_ahead
 from certpca.result import Source
 
 ALLELES = "2pq"  # columns divided by √(2p(1 − p)), p half their mean
 BLOCK_BYTES = 12 << 20  # small enough for the cache, large enough for BLAS
-
-Made = TypeVar("Made")
 
 
 def column_slices(rows: int, size: int) -> Iterator[slice]:
@@ -25,23 +22,6 @@ def column_slices(rows: int, size: int) -> Iterator[slice]:
     width = max(1, BLOCK_BYTES // (8 * rows))
     for start in range(0, size, width):
         yield slice(start, min(start + width, size))
-
-
-def one_ahead(parts: Iterator[slice], make: Callable[[slice], Made]) -> Iterator[tuple[slice, Made]]:
-    """Walk over parts, making the next one in a second thread while the caller works on one."""
-    waiting = list(parts)
-    if len(waiting) < 2:
-        for part in waiting:
-            yield part, make(part)
-        return
-    context = copy_context()  # what is to be done about floating-point errors is part of it
-    with ThreadPoolExecutor(1, thread_name_prefix="certpca-check") as thread:
-        coming = thread.submit(context.run, make, waiting[0])
-        for part, following in zip(waiting, [*waiting[1:], None], strict=True):
-            block = coming.result()
-            if following is not None:
-                coming = thread.submit(context.run, make, following)
-            yield part, block
 
 
 def stored_columns(values: Any, columns: slice, chosen: Any = None) -> NDArray[Any]:
@@ -75,7 +55,7 @@ class Columns:
         require(source.divisor > 0 and math.isfinite(source.divisor), "the divisor of the covariance is not positive")
         self._gaps = np.ones(self.size, dtype=bool)  # columns that may have missing values
         largest = np.empty(self.size)
-        for part, (greatest, gaps) in one_ahead(column_slices(self.rows, self.size), self._sized):
+        for part, (greatest, gaps) in read_ahead(column_slices(self.rows, self.size), self._sized):
             largest[part], self._gaps[part] = greatest, gaps
         require(
             not self._gaps.any() or bool(source.fill_missing and source.center),
@@ -94,7 +74,7 @@ class Columns:
         self.unit = math.ldexp(1.0, power)
         self._mean, self._over, self.doubt = np.zeros(self.size), np.ones(self.size), np.empty(self.size)
         self.squares = np.empty(self.size)
-        for part, found in one_ahead(column_slices(self.rows, self.size), self._measured):
+        for part, found in read_ahead(column_slices(self.rows, self.size), self._measured):
             self._mean[part], self._over[part], self.doubt[part], self.squares[part] = found
 
     def _sized(self, columns: slice) -> tuple[Vector, NDArray[np.bool_]]:
@@ -188,7 +168,7 @@ def fingerprint(source: Source) -> str:
     rows, size = (int(side) for side in values.shape)
     whole, others = blake2b(digest_size=20), blake2b(digest_size=20)
     kinds = np.empty(size, dtype=bool)
-    for part, (stored, small) in one_ahead(column_slices(rows, size), lambda part: _in_bytes(values, part)):
+    for part, (stored, small) in read_ahead(column_slices(rows, size), lambda part: _in_bytes(values, part)):
         kinds[part] = small
         if small.any():
             whole.update(_bytes_of(stored if small.all() else stored[:, small], np.int8))

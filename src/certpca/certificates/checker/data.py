@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certpca.arrays import Vector
-from certpca.certificates.checker.columns import Columns, column_slices, one_ahead, sliceable, stored_columns
+from certpca.certificates.checker.columns import Columns, column_slices, sliceable, stored_columns
 from certpca.certificates.checker.numbers import gamma, largest_eigenvalue, require
+from certpca.read_ahead import read_ahead
 from certpca.result import Source
 
 GATHERED_BYTES = 512 << 20  # of columns that are multiplied with each other; twice that is in memory
@@ -40,7 +41,7 @@ class Prepared:
 
     def blocks(self) -> Iterator[tuple[slice, Vector]]:
         """Walk over the columns."""
-        yield from one_ahead(column_slices(self.depth, self.size), self.block)
+        yield from read_ahead(column_slices(self.depth, self.size), self.block)
 
     def keep(self, mask: NDArray[np.bool_]) -> "Prepared":
         """Leave out features; allowances for all of them cover the rest."""

@@ -28,10 +28,11 @@ from hashlib import blake2b
 import numpy as np
 
 from certpca.arrays import Vector
-from certpca.certificates.checker.columns import column_slices, one_ahead
+from certpca.certificates.checker.columns import column_slices
 from certpca.certificates.checker.data import Prepared
 from certpca.certificates.checker.dual import point_of
 from certpca.certificates.checker.numbers import array_of, gamma, largest_eigenvalue, require
+from certpca.read_ahead import read_ahead
 from certpca.result import FAILURE, Certificate
 
 LARGEST_FACTORED = 8192
@@ -68,7 +69,7 @@ def _along(prepared: Prepared, basis: Vector, drift: float) -> Prepared:
         # Short columns are asked for many at a time, but made of long ones.
         few = column_slices(prepared.depth, columns.stop - columns.start)
         parts = (slice(columns.start + part.start, columns.start + part.stop) for part in few)
-        return np.concatenate([basis.T @ part for _, part in one_ahead(parts, prepared.block)], axis=1)
+        return np.concatenate([basis.T @ part for _, part in read_ahead(parts, prepared.block)], axis=1)
 
     return Prepared(
         depth=basis.shape[1],

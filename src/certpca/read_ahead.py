@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from itertools import zip_longest
 from typing import TypeVar
 
@@ -33,12 +34,13 @@ def read_ahead(parts: Iterable[Part], read: Callable[[Part], Block]) -> Generato
         for part in waiting:
             yield part, read(part)
         return
+    context = copy_context()  # what is to be done about floating-point errors is part of it
     with ThreadPoolExecutor(1, thread_name_prefix="certpca-read-ahead") as thread:
-        coming: Future[Block] | None = thread.submit(read, waiting[0])
+        coming: Future[Block] | None = thread.submit(context.run, read, waiting[0])
         for part, following in zip_longest(waiting, range(1, len(waiting))):
             assert coming is not None
             block = coming.result()
             # A finished future keeps its block: it goes before the next one is asked for.
-            coming = None if following is None else thread.submit(read, waiting[following])
+            coming = None if following is None else thread.submit(context.run, read, waiting[following])
             yield part, block
             del block
