@@ -266,6 +266,11 @@ def test_counts_that_do_not_match(file: Path, ending: str, extra: str) -> None:
     [
         (".bim", "1 rs0 0 100 A\n", "line 1: 5 fields where 6 are needed"),
         (".bim", "1 rs0 0 here A C\n", "line 1: centimorgans and position must be numbers, got '0' and 'here'"),
+        (
+            ".bim",
+            f"\n1 rs0 0 {10**30} A C\n",
+            f"line 2: centimorgans and position must be numbers, got '0' and '{10**30}'",
+        ),
         (".fam", "a b c\n", "line 1: 3 fields where 6 are needed"),
     ],
 )

@@ -1,8 +1,8 @@
-"""The packed part of a PLINK file: rows of bytes, read when they are asked for and a little earlier."""
+"""The packed part of a PLINK file: rows of bytes, read when they are asked for."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from certpca.arrays import Indices
 from certpca.errors import DataFileError
 from certpca.operators.packed import Packed
-from certpca.read_ahead import read_ahead
 
 SMALLEST_SHARE = 0.25  # of a stretch of rows that must be wanted for the whole of it to be read
 
@@ -25,10 +24,11 @@ class PackedFile:
         self.file, self.rows, self.length = file, rows, length
         self._header = header
         self._handle: int | None = None
+        self._lock = Lock()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> Any:
         """Leave the open file behind: another process opens it again."""
-        return {**self.__dict__, "_handle": None}
+        return PackedFile, (self.file, self._header, self.rows, self.length)
 
     def __del__(self) -> None:
         if self._handle is not None:
@@ -43,22 +43,8 @@ class PackedFile:
                 self._fill(int(rows[first]), table[first:last])
         return table
 
-    def walk(self, rows: Indices, largest: int) -> Iterator[tuple[slice, Packed, Indices]]:
-        """Read increasing rows by runs of at most `largest` bytes, each while the one before it is worked on.
-
-        Yields which of the rows there are, a table, and where in that table they are; it is overwritten later on.
-        """
-        width = max(1, largest // (2 * self.length))  # one run is read while another is worked on
-        parts = [slice(start, min(start + width, rows.size)) for start in range(0, rows.size, width)]
-        buffers = [np.empty((min(width, rows.size), self.length), dtype=np.uint8) for _ in range(min(2, len(parts)))]
-
-        def read(part: slice) -> tuple[Packed, Indices]:
-            return self._run(rows[part], buffers[part.start // width % 2])
-
-        for part, (table, places) in read_ahead(parts, read):
-            yield part, table, places
-
-    def _run(self, rows: Indices, buffer: Packed) -> tuple[Packed, Indices]:
+    def run(self, rows: Indices, buffer: Packed) -> tuple[Packed, Indices]:
+        """Read increasing rows, as many as the buffer has; return a table that holds them, and where in it they are."""
         first, last = int(rows[0]), int(rows[-1]) + 1
         if last - first <= buffer.shape[0]:
             self._fill(first, buffer[: last - first])
@@ -80,11 +66,9 @@ class PackedFile:
         """Read rows that lie together."""
         room = memoryview(table.data).cast("B")
         begin, done = self._header + first * self.length, 0
+        handle = self._opened()
         try:
-            if self._handle is None:
-                flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-                self._handle = os.open(self.file, flags)
-            while done < len(room) and (got := os.preadv(self._handle, [room[done:]], begin + done)):
+            while done < len(room) and (got := os.preadv(handle, [room[done:]], begin + done)):
                 done += got
         except OSError as error:
             msg = f"{str(self.file)!r} cannot be read: {error.strerror or error}"
@@ -92,3 +76,14 @@ class PackedFile:
         if done < len(room):
             msg = f"{str(self.file)!r} ended early: it was cut off while it was being read"
             raise DataFileError(msg)
+
+    def _opened(self) -> int:
+        with self._lock:  # threads ask at once
+            if self._handle is None:
+                flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+                try:
+                    self._handle = os.open(self.file, flags)
+                except OSError as error:
+                    msg = f"{str(self.file)!r} cannot be read: {error.strerror or error}"
+                    raise DataFileError(msg) from error
+            return self._handle

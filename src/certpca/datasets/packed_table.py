@@ -1,7 +1,5 @@
 """Packed genotypes that are in memory: what a worker of a cluster has of a file."""
 
-from collections.abc import Iterator
-
 from certpca.arrays import Indices
 from certpca.operators.packed import Packed
 
@@ -21,8 +19,7 @@ class PackedTable:
         """Copy rows."""
         return self._table[rows]
 
-    def walk(self, rows: Indices, largest: int) -> Iterator[tuple[slice, Packed, Indices]]:
-        """Give all rows at once, whatever may be read at a time: nothing is."""
-        del largest
-        if rows.size:
-            yield slice(0, rows.size), self._table, rows
+    def run(self, rows: Indices, buffer: Packed) -> tuple[Packed, Indices]:
+        """Return the table, and where in it the rows are; nothing is copied."""
+        del buffer
+        return self._table, rows

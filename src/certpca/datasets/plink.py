@@ -1,11 +1,11 @@
 """Genotypes of PLINK 1 (.bed, .bim, .fam), streamed from the packed file."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,16 @@ from certpca.datasets.plink_text import (
 from certpca.errors import DataFileError, InvalidDataError, InvalidProblemError
 from certpca.operators import packed
 from certpca.operators.moments import Moments
+from certpca.operators.packed_products import Products, products
 from certpca.operators.readers import DEFAULT_MEMORY, Reader
+from certpca.worker_threads import take_turns
 
 MAGIC = b"\x6c\x1b"
 BY_VARIANTS, BY_SAMPLES = 1, 0  # the third byte
 HEADER = 3
 ENDINGS = (".bed", ".bim", ".fam")
-LARGEST_RUN = 128 << 20  # packed bytes in memory at a time: half is read while half is worked on
+LARGEST_RUN = 4 << 20  # packed bytes that a thread reads at a time: they are in a cache when they are worked on
+VARIANTS_TOGETHER = 128  # of a run, and more bytes if need be
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,12 +260,36 @@ class PlinkFile(Reader):
         mask[self._kept] = 3
         together = mask.reshape(-1, 4) << np.array([0, 2, 4, 6], dtype=np.uint8)
         bits = np.bitwise_or.reduce(together, axis=1).astype(np.uint8)
-        return np.concatenate([packed.count_codes(table, here, bits) for _, table, here in self._walk(rows)])
+        counts = np.empty((rows.size, 3), dtype=np.int64)
 
-    def _walk(self, rows: Indices) -> Iterator[tuple[slice, packed.Packed, Indices]]:
-        for part, table, here in self._table.walk(rows, min(self.bytes_allowed, LARGEST_RUN)):
-            yield part, table, here
-            self._walked += here.size / self._all_variants.names.size
+        def work(thread: int, part: slice, table: packed.Packed, here: Indices) -> None:
+            del thread
+            counts[part] = packed.count_codes(table, here, bits)
+
+        self._walk(rows, work, packed.threads_to_use())
+        return counts
+
+    def _walk(self, rows: Indices, work: Callable[[int, slice, packed.Packed, Indices], None], threads: int) -> None:
+        """Let threads take turns at runs of rows: each reads one and works on it while the others do the same.
+
+        So one reads while another computes, and the system, which sees the file read in order, reads ahead of all.
+        `work` takes the number of the thread, which of the rows there are, a table, and where in that table they are.
+        """
+        length = self._table.length
+        wanted = min(max(LARGEST_RUN // length, VARIANTS_TOGETHER), -(-rows.size // threads))
+        width = max(1, min(wanted, self.bytes_allowed // (threads * length)))
+        width -= width % VARIANTS_TOGETHER if width > VARIANTS_TOGETHER else 0
+        parts = [slice(start, min(start + width, rows.size)) for start in range(0, rows.size, width)]
+        buffers = [np.empty((0, length), dtype=np.uint8)] * threads
+
+        def turn(thread: int, part: slice) -> None:
+            if buffers[thread].size == 0:
+                buffers[thread] = np.empty((min(width, rows.size), length), dtype=np.uint8)
+            table, here = self._table.run(rows[part], buffers[thread])
+            work(thread, part, table, here)
+
+        take_turns(parts, turn, threads)
+        self._walked += rows.size / self._all_variants.names.size
 
     def read(self, columns: slice | Indices) -> NDArray[np.int8]:
         """Decode a few variants."""
@@ -292,37 +319,54 @@ class PlinkFile(Reader):
         """Multiply packed variants; those that count nothing are not read."""
         if not packed.compiled():
             return super().times(panel, fill)
-        live = np.flatnonzero(panel.any(axis=1))
-        products = self._products(panel)
-        for part, table, here in self._walk(self._chosen[live]):
+        live, threads = np.flatnonzero(panel.any(axis=1)), packed.threads_to_use()
+        added, holes = self._products(panel, threads), self._holes(fill)
+
+        def work(thread: int, part: slice, table: packed.Packed, here: Indices) -> None:
             which = live[part]
-            products.forth(table, here, None if fill is None else fill[which], panel[which])
-        return products.total()[self._kept]
+            added.forth(thread, table, here, None if holes is None else holes[which], panel[which])
+
+        self._walk(self._chosen[live], work, threads)
+        return added.total()[self._kept]
 
     def transposed_times(self, scores: Array, fill: Vector | None) -> Array:
         """Multiply packed variants; see `operators/packed.py`."""
         if not packed.compiled():
             return super().transposed_times(scores, fill)
-        products = self._products(scores)
-        turned = products.turned(self._padded(scores))
+        threads = packed.threads_to_use()
+        multiply, holes = self._products(scores, threads), self._holes(fill)
+        turned = multiply.turned(self._padded(scores))
         product = np.empty((self._chosen.size, scores.shape[1]), dtype=scores.dtype)
-        for part, table, here in self._walk(self._chosen):
-            product[part] = products.back(table, here, None if fill is None else fill[part], turned)
+
+        def work(thread: int, part: slice, table: packed.Packed, here: Indices) -> None:
+            product[part] = multiply.back(thread, table, here, None if holes is None else holes[part], turned)
+
+        self._walk(self._chosen, work, threads)
         return product
 
     def sample_product(self, scores: Array, mean: Vector, square: Vector, fill: Vector | None) -> Array:
         """Multiply there and back while packed variants are in the cache."""
         if not packed.compiled():
             return super().sample_product(scores, mean, square, fill)
-        products = self._products(scores)
-        turned = products.turned(self._padded(scores))
-        for part, table, here in self._walk(self._chosen):
-            numbers = None if fill is None else fill[part]
-            products.around(table, here, numbers, mean[part], square[part], turned)
-        return products.total()[self._kept]
+        threads = packed.threads_to_use()
+        added, holes = self._products(scores, threads), self._holes(fill)
+        turned = added.turned(self._padded(scores))
 
-    def _products(self, panel: Array) -> packed.Products:
-        return packed.Products(4 * self._table.length, panel.shape[1], panel.dtype)
+        def work(thread: int, part: slice, table: packed.Packed, here: Indices) -> None:
+            numbers = None if holes is None else holes[part]
+            added.around(thread, table, here, numbers, mean[part], square[part], turned)
+
+        self._walk(self._chosen, work, threads)
+        return added.total()[self._kept]
+
+    def _products(self, panel: Array, threads: int) -> Products[Any]:
+        return products(4 * self._table.length, panel.shape[1], panel.dtype, threads)
+
+    def _holes(self, fill: Vector | None) -> Vector | None:
+        """Return what missing genotypes count, zero where there are none: then none are looked for."""
+        if fill is None or "_counts" not in self.__dict__:  # counting for this alone would be a walk more
+            return fill
+        return np.where(self._counts[:, 0] > 0, fill, 0.0)
 
     def _padded(self, scores: Array) -> Array:
         """Give every sample of the file a row; those left out count nothing."""

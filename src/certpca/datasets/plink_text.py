@@ -60,11 +60,10 @@ class Variants(_Rows):
 
 def read_samples(file: Path, populations: Path) -> Samples:
     """Read a .fam file and, where there is one, the .pop file beside it."""
-    rows = [cells for _, cells in _lines(file, 6)]
-    families, names, fathers, mothers, sexes, phenotypes = _texts(rows, 6)
+    families, names, fathers, mothers, sexes, phenotypes = map(_texts, _columns(file, 6))
     labels = None
     if populations.exists():
-        labels = _texts([cells for _, cells in _lines(populations, 1)], 1)[0]
+        labels = _texts(_columns(populations, 1)[0])
         if labels.size != names.size:
             msg = f"{str(populations)!r} has {labels.size} labels for the {names.size} samples of {str(file)!r}"
             raise DataFileError(msg)
@@ -73,22 +72,27 @@ def read_samples(file: Path, populations: Path) -> Samples:
 
 def read_variants(file: Path) -> Variants:
     """Read a .bim file."""
-    rows: list[list[str]] = []
-    positions: list[int] = []
-    centimorgans: list[float] = []
+    chromosomes, names, centimorgans, positions, counted, other = _columns(file, 6)
+    try:
+        numbers = np.array(list(map(int, positions)), dtype=np.int64), np.array(list(map(float, centimorgans)))
+    except (ValueError, OverflowError):
+        _find_bad_numbers(file)
+        raise
+    return Variants(_texts(names), _texts(chromosomes), *numbers, _texts(counted), _texts(other))
+
+
+def _find_bad_numbers(file: Path) -> None:
+    """Say which line has what is not a number."""
     for number, cells in _lines(file, 6):
         try:
-            centimorgans.append(float(cells[2]))
-            positions.append(int(cells[3]))
-        except ValueError:
+            float(cells[2])
+            np.int64(int(cells[3]))
+        except (ValueError, OverflowError):
             msg = (
                 f"{str(file)!r}, line {number}: centimorgans and position must be numbers, "
                 f"got {cells[2]!r} and {cells[3]!r}"
             )
             raise DataFileError(msg) from None
-        rows.append([cells[1], cells[0], cells[4], cells[5]])
-    names, chromosomes, counted, other = _texts(rows, 4)
-    return Variants(names, chromosomes, np.array(positions), np.array(centimorgans), counted, other)
 
 
 def samples_listed(samples: Samples, wanted: SampleList, what: str) -> NDArray[np.bool_]:
@@ -125,42 +129,47 @@ def samples_listed(samples: Samples, wanted: SampleList, what: str) -> NDArray[n
     return chosen
 
 
+def _columns(file: Path, width: int) -> list[list[str]]:
+    """Return the columns of a file with `width` cells in each line that is not blank."""
+    text = _text(file)
+    # Checking first and splitting everything at once takes half the time of going line by line.
+    if not {0, width} >= {len(line.split()) for line in text.split("\n")}:
+        list(_lines(file, width))
+    cells = text.split()
+    return [cells[place::width] for place in range(width)]
+
+
 def _lines(file: Path, *widths: int) -> Iterator[tuple[int, list[str]]]:
     """Walk over the lines that are not blank: number and cells, split at spaces and tabs."""
-    empty = True
+    for number, line in enumerate(_text(file).split("\n"), 1):
+        cells = line.split()
+        if cells and len(cells) not in widths:
+            expected = " or ".join(map(str, widths))
+            msg = f"{str(file)!r}, line {number}: {len(cells)} fields where {expected} are needed"
+            raise DataFileError(msg)
+        if cells:
+            yield number, cells
+
+
+def _text(file: Path) -> str:
     try:
-        with file.open(encoding="utf-8") as stream:
-            for number, line in enumerate(stream, 1):
-                cells = line.split()
-                if not cells:
-                    continue
-                if len(cells) not in widths:
-                    expected = " or ".join(map(str, widths))
-                    msg = f"{str(file)!r}, line {number}: {len(cells)} fields where {expected} are needed"
-                    raise DataFileError(msg)
-                empty = False
-                yield number, cells
+        text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         msg = f"there is no file {str(file)!r}"
         raise DataFileError(msg) from None
     except UnicodeDecodeError as error:
         msg = f"{str(file)!r} is not UTF-8 text: {error.reason} at byte {error.start}"
         raise DataFileError(msg) from error
-    except DataFileError:
-        raise
     except OSError as error:
         msg = f"{str(file)!r} cannot be read: {error.strerror or error}"
         raise DataFileError(msg) from error
-    if empty:
+    if not text.strip():
         msg = f"{str(file)!r} is empty"
         raise DataFileError(msg)
+    return text
 
 
-def _texts(rows: list[list[str]], width: int) -> list[Texts]:
-    """Turn rows of cells into columns."""
-    columns = []
-    for place in range(width):
-        column = np.empty(len(rows), dtype=object)
-        column[:] = [cells[place] for cells in rows]
-        columns.append(column)
-    return columns
+def _texts(column: list[str]) -> Texts:
+    texts = np.empty(len(column), dtype=object)
+    texts[:] = column
+    return texts

@@ -16,6 +16,7 @@ from certpca.operators.base import Factor, Operator
 from certpca.result import Source
 
 SMALLEST_BLOCK_BYTES = 4 << 20
+FORM_BYTES = 2 << 20  # of columns standardised for a quadratic form: larger ones are new pages of memory each time
 BLOCK_BYTES = 32 << 20  # at most, of converted rows: smaller blocks lose more to calls than they gain in cache
 
 
@@ -121,8 +122,9 @@ class Covariance(Operator):
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
         """Square the length of the scores, by blocks of columns."""
         total = np.zeros(self.rows)
-        for start in range(0, support.size, 256):
-            part = slice(start, start + 256)
+        width = min(256, max(1, FORM_BYTES // (8 * self.rows)))
+        for start in range(0, support.size, width):
+            part = slice(start, start + width)
             total += to_vector(self._standardised(support[part], self.xp.float64)) @ loadings[part]
         return float(total @ total) / self._columns.divisor
 

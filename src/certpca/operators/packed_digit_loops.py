@@ -1,0 +1,225 @@
+"""Products of packed genotypes with numbers of three digits, for processors that `packed_dots.py` is written for.
+
+Samples are padded to a multiple of 256, vectors to a multiple of four; such a group of vectors is worked on together.
+Scores, (samples x vectors), are (group, chunk, shift, dot, byte) in digits; sums are (group, chunk, register, shift,
+vector, lane), the registers being mixed ones; what missing genotypes add is summed as (group, sample, vector).
+"""
+
+import numba
+import numpy as np
+
+from certpca.operators.packed_dots import (
+    CHUNK,
+    DIGITS,
+    DOTS,
+    LANES,
+    VECTORS,
+    bytes_with_missing,
+    interleave,
+    two_rows,
+    weigh,
+)
+
+VARIANTS_IN_BLOCK = 128  # fit the second-level cache there and back
+CHUNKS_IN_TILE = 8  # of digits that stay in the first-level cache
+LARGEST = (127 << 16) + (127 << 8)  # whole number whose digits are between -128 and 127
+LISTED = 1 << 18  # missing samples of a block that are listed for the way back
+PLACE_OF_BIT = np.array(
+    [0 if not bits else ((bits & -bits).bit_length() - 1) // 2 for bits in range(256)], dtype=np.int32
+)
+SUMS_OF_CHUNK = 4 * 4 * VECTORS * CHUNK  # bytes
+
+
+@numba.njit(nogil=True, cache=True)
+def _begin(packed, chosen, room):  # type: ignore[no-untyped-def]
+    """Copy what is left of rows past their last whole chunk to chunks of their own; nothing missing is listed yet."""
+    ends, begins = room[0], room[5][2]
+    begins[:-1], begins[-1] = -1, 0
+    begin = packed.shape[1] // CHUNK * CHUNK
+    for j in range(chosen.size):
+        for b in range(begin, packed.shape[1]):
+            ends[j, b - begin] = packed[chosen[j], b]
+
+
+@numba.njit(nogil=True, cache=True)
+def _missing_of(packed, chosen, j, ends, lists):  # type: ignore[no-untyped-def]
+    """Return where in the places the missing samples of a variant are listed, and how many; listed once if possible."""
+    bytes_listed, places, begins, counts = lists
+    if begins[j] >= 0:
+        return begins[j], counts[j]
+    at, length, listed = chosen[j] * packed.shape[1], packed.shape[1], 0
+    whole = length // CHUNK * CHUNK
+    for b in range(0, whole, CHUNK):
+        listed = bytes_with_missing(packed, at + b, b, bytes_listed, listed)
+    if whole < length:
+        listed = bytes_with_missing(ends, j * CHUNK, whole, bytes_listed, listed)
+    first = begins[-1]  # behind the lists that are kept
+    last = first
+    for index in range(listed):
+        sample, bits = bytes_listed[index] >> 8 << 2, bytes_listed[index] & 255
+        places[last] = sample + PLACE_OF_BIT[bits]
+        last += 1
+        bits &= bits - 1
+        while bits:
+            places[last] = sample + PLACE_OF_BIT[bits]
+            last += 1
+            bits &= bits - 1
+    if last <= LISTED:
+        begins[j], counts[j], begins[-1] = first, last - first, last
+    return first, last - first
+
+
+@numba.njit(nogil=True, cache=True)
+def _dots(packed, chosen, digits, begin, room):  # type: ignore[no-untyped-def]
+    """Fill registers of sums, each of which adds up to a dot product of a row with digits that begin at a byte."""
+    ends, sums = room[0], room[1]
+    size, length = chosen.size, packed.shape[1]
+    chunks = length // CHUNK
+    row, chunk = DOTS * CHUNK, 4 * DOTS * CHUNK  # bytes of sums and of digits
+    sums[:size] = 0
+    for first in range(0, chunks, CHUNKS_IN_TILE):
+        many = min(CHUNKS_IN_TILE, chunks - first)
+        for j in range(0, size, 2):
+            k = min(j + 1, size - 1)  # an odd last row is paired with itself
+            at, other = chosen[j] * length + first * CHUNK, chosen[k] * length + first * CHUNK
+            two_rows(packed, at, other, many, digits, begin + first * chunk, sums, j * row, (j + 1) * row)
+    if chunks * CHUNK < length:
+        last = begin + chunks * chunk
+        for j in range(0, size, 2):
+            two_rows(ends, j * CHUNK, (j + 1) * CHUNK, 1, digits, last, sums, j * row, (j + 1) * row)
+
+
+@numba.njit(nogil=True, cache=True)
+def _back(packed, chosen, holes, digits, scale, scores, room, product):  # type: ignore[no-untyped-def]
+    """Write Xᵀ·scores of one block of variants."""
+    sums, lists = room[1], room[5]
+    places = lists[1]
+    for group in range(scores.shape[0]):
+        _dots(packed, chosen, digits, group * digits[0].size, room)
+        for j in range(chosen.size):
+            for vector in range(VECTORS):
+                whole = np.int64(0)
+                for p in range(DIGITS - 1, -1, -1):
+                    part = np.int64(0)
+                    for lane in range(LANES):
+                        part += sums[j, vector * DIGITS + p, lane]
+                    whole = 256 * whole + part
+                product[j, group * VECTORS + vector] = scale[group * VECTORS + vector] * whole
+    for j in range(chosen.size):
+        if holes[j] == 0:
+            continue
+        first, count = _missing_of(packed, chosen, j, room[0], lists)
+        for group in range(scores.shape[0]):
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0
+            for index in range(first, first + count):
+                one = scores[group, places[index]]
+                a, b, c, d = a + one[0], b + one[1], c + one[2], d + one[3]
+            there = product[j, group * VECTORS :]
+            there[0] += holes[j] * a
+            there[1] += holes[j] * b
+            there[2] += holes[j] * c
+            there[3] += holes[j] * d
+
+
+@numba.njit(nogil=True, cache=True)
+def _digits_of(weights, scales, digits):  # type: ignore[no-untyped-def]
+    """Round the weights of a block to digits of a common scale for each vector; they are replaced by what is left."""
+    size = weights.shape[0]
+    digits[:] = 0
+    for vector in range(weights.shape[1]):
+        group, c = vector // VECTORS, vector % VECTORS
+        largest, spoiled = 0.0, 0.0
+        for j in range(size):
+            largest = max(largest, abs(weights[j, vector]))
+            spoiled += 0 * weights[j, vector]  # not a number if one weight is not finite
+        scale = largest / LARGEST + spoiled
+        for p in range(DIGITS):
+            scales[group, c * DIGITS + p] = scale * 256.0**p
+        if not (scale > 0 and np.isfinite(scale)):  # zeros, or numbers that spoil every sum
+            weights[:, vector] = scale
+            continue
+        for j in range(size):
+            whole = np.int64(np.rint(weights[j, vector] / scale))
+            weights[j, vector] = whole * scale
+            for p in range(DIGITS):
+                digit = (whole + 128) % 256 - 128
+                digits[group, j // 4, c * DIGITS + p, j % 4] = digit
+                whole = (whole - digit) // 256
+
+
+@numba.njit(nogil=True, cache=True)
+def _forth(packed, chosen, holes, weights, room, sums, gaps):  # type: ignore[no-untyped-def]
+    """Add X·weights of one block of variants to the sums; the weights are rounded."""
+    ends, _, scales, digits, mixed, lists = room
+    places = lists[1]
+    size, length = chosen.size, packed.shape[1]
+    groups, padded = gaps.shape[0], gaps.shape[1] // (4 * CHUNK)
+    _digits_of(weights, scales, digits)
+    quads = (size + 3) // 4
+    for chunk in range(padded):
+        for quad in range(quads):
+            j = 4 * quad
+            if chunk < length // CHUNK:
+                last, begin = size - 1, chunk * CHUNK  # past the last variant digits are zero
+                at0, at1 = chosen[j] * length + begin, chosen[min(j + 1, last)] * length + begin
+                at2, at3 = chosen[min(j + 2, last)] * length + begin, chosen[min(j + 3, last)] * length + begin
+                interleave(packed, at0, at1, at2, at3, mixed, quad * 4 * CHUNK)
+            else:
+                at = j * CHUNK
+                interleave(ends, at, at + CHUNK, at + 2 * CHUNK, at + 3 * CHUNK, mixed, quad * 4 * CHUNK)
+        for group in range(groups):
+            begin = group * digits[0].size
+            for register in range(4):
+                to = (group * padded + chunk) * SUMS_OF_CHUNK + register * SUMS_OF_CHUNK // 4
+                weigh(mixed, register * CHUNK, quads, digits, begin, scales, group * DOTS * 4, sums, to)
+    for j in range(size):
+        if holes[j] == 0:
+            continue
+        first, count = _missing_of(packed, chosen, j, ends, lists)
+        for group in range(groups):
+            place = group * VECTORS
+            a, b = holes[j] * weights[j, place], holes[j] * weights[j, place + 1]
+            c, d = holes[j] * weights[j, place + 2], holes[j] * weights[j, place + 3]
+            for index in range(first, first + count):
+                one = gaps[group, places[index]]
+                one[0] += a
+                one[1] += b
+                one[2] += c
+                one[3] += d
+
+
+@numba.njit(nogil=True, cache=True)
+def forth(packed, chosen, holes, weights, room, sums, gaps):  # type: ignore[no-untyped-def]
+    """Add X·weights to the sums and gaps; the weights are rounded."""
+    for start in range(0, chosen.size, VARIANTS_IN_BLOCK):
+        part = slice(start, min(start + VARIANTS_IN_BLOCK, chosen.size))
+        _begin(packed, chosen[part], room)
+        _forth(packed, chosen[part], holes[part], weights[part], room, sums, gaps)
+
+
+@numba.njit(nogil=True, cache=True)
+def back(packed, chosen, holes, digits, scale, scores, room, product):  # type: ignore[no-untyped-def]
+    """Write Xᵀ·scores."""
+    for start in range(0, chosen.size, VARIANTS_IN_BLOCK):
+        part = slice(start, min(start + VARIANTS_IN_BLOCK, chosen.size))
+        _begin(packed, chosen[part], room)
+        _back(packed, chosen[part], holes[part], digits, scale, scores, room, product[part])
+
+
+@numba.njit(nogil=True, cache=True)
+def around(packed, chosen, holes, mean, square, digits, scale, scores, total, room, sums, gaps, level):  # type: ignore[no-untyped-def]
+    """Add X·z to the sums and gaps and means times z to the level, z = square·(Xᵀ·scores − mean·total)."""
+    vectors = total.size
+    product = np.zeros((VARIANTS_IN_BLOCK, vectors))
+    for start in range(0, chosen.size, VARIANTS_IN_BLOCK):
+        part = slice(start, min(start + VARIANTS_IN_BLOCK, chosen.size))
+        here, z = chosen[part], product[: min(VARIANTS_IN_BLOCK, chosen.size - start)]
+        _begin(packed, here, room)
+        _back(packed, here, holes[part], digits, scale, scores, room, z)
+        for q in range(here.size):
+            for c in range(vectors):
+                z[q, c] = square[start + q] * (z[q, c] - mean[start + q] * total[c])
+        _forth(packed, here, holes[part], z, room, sums, gaps)  # rounds z
+        for q in range(here.size):
+            for c in range(vectors):
+                level[c] += mean[start + q] * z[q, c]
