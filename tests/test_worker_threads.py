@@ -1,4 +1,4 @@
-"""Parts go to threads in a fixed way, and errors end all of them."""
+"""Parts go to threads in a fixed way, few are in memory, and errors end all threads."""
 
 import signal
 import threading
@@ -6,31 +6,60 @@ import time
 
 import pytest
 
-from certpca.worker_threads import take_turns
+from certpca.worker_threads import share_out, slots_for
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("count", [0, 1, 2, 7])
 def test_every_part_is_worked_on_by_its_thread(threads: int, count: int) -> None:
     done: list[tuple[int, int]] = []
-    take_turns(list(range(count)), lambda thread, part: done.append((thread, part)), threads)
+    share_out(range(count), lambda slot, part: -part, lambda thread, part, made: done.append((thread, -made)), threads)
     assert sorted(part for _, part in done) == list(range(count))
     if count > 1:
         assert all(thread == part % threads for thread, part in done)
 
 
-def test_an_error_ends_the_other_threads() -> None:
+def test_a_slot_is_not_used_again_before_its_part_is_done() -> None:
+    slots = [-1] * slots_for(100, 3)
+
+    def read(slot: int, part: int) -> int:
+        assert slots[slot] == -1
+        slots[slot] = part
+        return slot
+
+    def work(thread: int, part: int, slot: int) -> None:
+        time.sleep(0.001 * (thread == 1))
+        assert slots[slot] == part
+        slots[slot] = -1
+
+    share_out(range(100), read, work, 3)
+    assert set(slots) == {-1}
+
+
+def nothing(slot: int, part: int) -> None:
+    del slot, part
+
+
+@pytest.mark.parametrize("place", ["read", "work"])
+def test_an_error_ends_all_threads(place: str) -> None:
     done: list[int] = []
 
-    def work(thread: int, part: int) -> None:
-        if thread == 1:
+    def read(slot: int, part: int) -> None:
+        del slot
+        if place == "read" and part == 50:
+            msg = "broken"
+            raise ValueError(msg)
+
+    def work(thread: int, part: int, made: None) -> None:
+        del made
+        if place == "work" and thread == 1:
             msg = "broken"
             raise ValueError(msg)
         time.sleep(0.001)
         done.append(part)
 
     with pytest.raises(ValueError, match="broken"):
-        take_turns(list(range(10_000)), work, 3)
+        share_out(range(10_000), read, work, 3)
     assert len(done) < 5_000
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("certpca-worker")]
 
@@ -41,13 +70,13 @@ def test_ctrl_c_ends_all_threads_after_the_parts_they_are_at() -> None:
     if waiting != threading.main_thread().ident:
         pytest.skip("signals reach the main thread alone")
 
-    def work(thread: int, part: int) -> None:
-        del thread
+    def work(thread: int, part: int, made: None) -> None:
+        del thread, made
         time.sleep(0.001)
         done.append(part)
         if part == 20:
             signal.pthread_kill(waiting, signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        take_turns(list(range(10_000)), work, 2)
+        share_out(range(10_000), nothing, work, 2)
     assert len(done) < 9_000

@@ -1,16 +1,26 @@
-"""Threads for compiled loops that release the interpreter."""
+"""Threads for compiled loops that release the interpreter, fed by the thread that asks for them."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from threading import Event
+from queue import SimpleQueue
 from typing import TypeVar
 
 Part = TypeVar("Part")
+Made = TypeVar("Made")
+
+SLOTS = 2  # for each thread: parts that are read and not yet done
 
 
-def take_turns(parts: Sequence[Part], work: Callable[[int, Part], None], threads: int) -> None:
-    """Let each thread work on every so many of the parts, one after the other.
+def slots_for(parts: int, threads: int) -> int:
+    """Return how many parts can be in memory at a time."""
+    return min(parts, SLOTS * threads + 1)
+
+
+def share_out(
+    parts: Sequence[Part], read: Callable[[int, Part], Made], work: Callable[[int, Part, Made], None], threads: int
+) -> None:
+    """Read parts one after the other while threads work on those that are there, each on every so many of them.
 
     Who works on what does not depend on who is faster, so that sums which each thread keeps for itself come out the
     same every time. An error in one thread, or Ctrl-C, ends the others after the part they are at.
@@ -18,40 +28,57 @@ def take_turns(parts: Sequence[Part], work: Callable[[int, Part], None], threads
     Parameters
     ----------
     parts
-        What is to be worked on.
+        What is to be read and worked on.
+    read
+        Takes the number of a free place in memory, below `slots_for(...)`, and a part; called by one thread.
     work
-        Takes the number of the thread and a part.
+        Takes the number of the thread, a part, and what was read.
     threads
-        How many.
+        How many work; reading is done by the caller's.
 
     Examples
     --------
     >>> done = [0, 0]
-    >>> def work(thread, part):
-    ...     done[thread] += part
-    >>> take_turns([1, 2, 3, 4], work, 2)
+    >>> def work(thread, part, square):
+    ...     done[thread] += square
+    >>> share_out([1, 2, 3, 4], lambda slot, part: part**2, work, 2)
     >>> done
-    [4, 6]
+    [10, 20]
     """
-    if threads == 1 or len(parts) < 2:
+    if len(parts) < 2:  # nothing to overlap
         for part in parts:
-            work(0, part)
+            work(0, part, read(0, part))
         return
-    stop = Event()
+    free: SimpleQueue[int] = SimpleQueue()
+    for slot in range(slots_for(len(parts), threads)):
+        free.put(slot)
+    waiting: list[SimpleQueue[tuple[int, Part, Made] | None]] = [SimpleQueue() for _ in range(threads)]
+    errors: list[BaseException] = []
 
     def turns(thread: int) -> None:
-        try:
-            for part in parts[thread::threads]:
-                if stop.is_set():
-                    return
-                work(thread, part)
-        except BaseException:
-            stop.set()
-            raise
+        while (given := waiting[thread].get()) is not None:
+            slot, part, made = given
+            try:
+                if not errors:
+                    work(thread, part, made)
+            except BaseException as error:  # raised again by the caller's thread
+                errors.append(error)
+            free.put(slot)
 
     with ThreadPoolExecutor(threads, thread_name_prefix="certpca-worker") as pool:
+        for thread in range(threads):
+            pool.submit(copy_context().run, turns, thread)
         try:
-            for job in [pool.submit(copy_context().run, turns, thread) for thread in range(threads)]:
-                job.result()
+            for number, part in enumerate(parts):
+                slot = free.get()
+                if errors:
+                    break
+                waiting[number % threads].put((slot, part, read(slot, part)))
+        except BaseException as error:
+            errors.append(error)  # what is waiting is not worked on
+            raise
         finally:
-            stop.set()
+            for queue in waiting:
+                queue.put(None)
+    if errors:
+        raise errors[0]

@@ -222,12 +222,13 @@ def test_without_numba_columns_are_decoded(tmp_path: Path, rng: Any, monkeypatch
     np.testing.assert_array_equal(again.diagonal(), operator.diagonal())
 
 
-def test_counting_agrees_with_decoding(rng: Any) -> None:
-    table = planted(rng, 29, 40, 0.1)
+@pytest.mark.parametrize("samples", [29, 256, 1027])  # shorter than 64 bytes, as long, longer with a rest
+def test_counting_agrees_with_decoding(rng: Any, samples: int) -> None:
+    table = planted(rng, samples, 40, 0.1)
     codes = packed.packed_codes(table.T)
-    kept = rng.random(29) < 0.6
+    kept = rng.random(samples) < 0.6
     bits = np.zeros(4 * codes.shape[1], dtype=np.uint8)
-    bits[:29] = np.where(kept, 3, 0)
+    bits[:samples] = np.where(kept, 3, 0)
     mask = (bits.reshape(-1, 4) << np.array([0, 2, 4, 6])).sum(axis=1).astype(np.uint8)
     expected = [[(column[kept] == value).sum() for value in (-9, 1, 0)] for column in table.T]
     np.testing.assert_array_equal(packed.count_codes(codes, np.arange(40), mask), expected)

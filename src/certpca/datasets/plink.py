@@ -26,13 +26,13 @@ from certpca.operators import packed
 from certpca.operators.moments import Moments
 from certpca.operators.packed_products import Products, products
 from certpca.operators.readers import DEFAULT_MEMORY, Reader
-from certpca.worker_threads import take_turns
+from certpca.worker_threads import share_out, slots_for
 
 MAGIC = b"\x6c\x1b"
 BY_VARIANTS, BY_SAMPLES = 1, 0  # the third byte
 HEADER = 3
 ENDINGS = (".bed", ".bim", ".fam")
-LARGEST_RUN = 4 << 20  # packed bytes that a thread reads at a time: they are in a cache when they are worked on
+LARGEST_RUN = 2 << 20  # packed bytes read at a time: they are in a cache when they are worked on
 VARIANTS_TOGETHER = 128  # of a run, and more bytes if need be
 
 
@@ -270,25 +270,23 @@ class PlinkFile(Reader):
         return counts
 
     def _walk(self, rows: Indices, work: Callable[[int, slice, packed.Packed, Indices], None], threads: int) -> None:
-        """Let threads take turns at runs of rows: each reads one and works on it while the others do the same.
+        """Read runs of rows while threads work on those that are there.
 
-        So one reads while another computes, and the system, which sees the file read in order, reads ahead of all.
         `work` takes the number of the thread, which of the rows there are, a table, and where in that table they are.
         """
         length = self._table.length
         wanted = min(max(LARGEST_RUN // length, VARIANTS_TOGETHER), -(-rows.size // threads))
-        width = max(1, min(wanted, self.bytes_allowed // (threads * length)))
+        width = max(1, min(wanted, self.bytes_allowed // (slots_for(rows.size, threads) * length)))
         width -= width % VARIANTS_TOGETHER if width > VARIANTS_TOGETHER else 0
         parts = [slice(start, min(start + width, rows.size)) for start in range(0, rows.size, width)]
-        buffers = [np.empty((0, length), dtype=np.uint8)] * threads
+        buffers: dict[int, packed.Packed] = {}
 
-        def turn(thread: int, part: slice) -> None:
-            if buffers[thread].size == 0:
-                buffers[thread] = np.empty((min(width, rows.size), length), dtype=np.uint8)
-            table, here = self._table.run(rows[part], buffers[thread])
-            work(thread, part, table, here)
+        def read(slot: int, part: slice) -> tuple[packed.Packed, Indices]:
+            if slot not in buffers:
+                buffers[slot] = np.empty((min(width, rows.size), length), dtype=np.uint8)
+            return self._table.run(rows[part], buffers[slot])
 
-        take_turns(parts, turn, threads)
+        share_out(parts, read, lambda thread, part, made: work(thread, part, *made), threads)
         self._walked += rows.size / self._all_variants.names.size
 
     def read(self, columns: slice | Indices) -> NDArray[np.int8]:

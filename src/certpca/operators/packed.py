@@ -64,7 +64,7 @@ def count_codes(packed: Packed, chosen: Indices, mask: Packed) -> NDArray[np.int
         return counts
     from certpca.operators.packed_loops import count
 
-    count(read_only(packed), chosen, read_only(mask[None, :]), counts)
+    count(read_only(packed), chosen, read_only(mask), counts)
     return counts
 
 

@@ -3,31 +3,26 @@
 import numba
 import numpy as np
 
-from certpca.operators.packed_registers import BYTES_AT_ONCE, HAS_AVX2, eight_bytes, fetch, ones, spread
+from certpca.operators.packed_registers import BYTES_AT_ONCE, HAS_AVX2, counts, fetch, spread
 
 SAMPLES_IN_TILE = 512
 VARIANTS_IN_BLOCK = 64  # share a stretch of the panel while it is in the second-level cache
 
 
 @numba.njit(nogil=True, cache=True)
-def count(packed, chosen, mask, counts):  # type: ignore[no-untyped-def]
+def count(packed, chosen, mask, found):  # type: ignore[no-untyped-def]
     """Count the codes 1, 2 and 3 of every variant among the samples whose bits are set in the mask."""
-    low = np.uint64(0x5555555555555555)
     length = packed.shape[1]
+    whole = length // 64
+    end, end_of_mask = np.zeros(64, np.uint8), np.zeros(64, np.uint8)
+    end_of_mask[: length - 64 * whole] = mask[64 * whole :]
     for j in range(chosen.size):
-        missing = single = absent = np.uint64(0)
-        for b in range(0, length, 8):
-            if b + 8 <= length:
-                word = eight_bytes(packed, chosen[j], b) & eight_bytes(mask, 0, b)
-            else:
-                word = np.uint64(0)
-                for rest in range(b, length):
-                    word |= np.uint64(packed[chosen[j], rest] & mask[0, rest]) << np.uint64(8 * (rest - b))
-            first, second = word & low, (word >> np.uint64(1)) & low
-            absent += ones(first & second)
-            missing += ones(first & ~second)
-            single += ones(second & ~first)
-        counts[j, 0], counts[j, 1], counts[j, 2] = missing, single, absent
+        missing, single, absent = counts(packed, chosen[j] * length, mask, 0, whole)
+        if 64 * whole < length:
+            end[: length - 64 * whole] = packed[chosen[j], 64 * whole :]
+            more = counts(end, 0, end_of_mask, 0, 1)
+            missing, single, absent = missing + more[0], single + more[1], absent + more[2]
+        found[j, 0], found[j, 1], found[j, 2] = missing, single, absent
 
 
 @numba.njit(nogil=True, cache=True, fastmath=True)

@@ -1,5 +1,6 @@
 """What the packed loops ask of the processor that Python cannot say: written as LLVM instructions, inlined by numba."""
 
+from functools import reduce
 from typing import Any
 
 from llvmlite import binding, ir
@@ -52,15 +53,44 @@ def _spread(_typing: Any, packed: Any, row: Any, begin: Any, value: Any, tile: A
     return types.void(packed, row, begin, value, tile, at), generate
 
 
-def _eight_bytes(_typing: Any, packed: Any, row: Any, begin: Any) -> Any:
-    """Load eight bytes of a row as one integer."""
+def _counts(_typing: Any, packed: Any, at: Any, mask: Any, begin: Any, words: Any) -> Any:
+    """Count the codes 1, 2 and 3 in some times 64 bytes, of samples whose bits are set in the mask.
+
+    `at` and `begin` are where in the packed table and in the mask these bytes begin.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        codes = _array(context, builder, signature, arguments, 0)
-        source = _address(builder, codes, arguments[1], arguments[2])
-        return builder.load(builder.bitcast(source, ir.IntType(64).as_pointer()), align=1)
+        _, at, _, begin, words = arguments
+        long = ir.IntType(64)
+        kind = ir.VectorType(long, 8)
+        low, one = (ir.Constant(kind, [entry] * 8) for entry in (0x5555555555555555, 1))
+        bases = [
+            builder.bitcast(_array(context, builder, signature, arguments, place).data, ir.IntType(8).as_pointer())
+            for place in (0, 2)
+        ]
+        ones = _cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind]), "llvm.ctpop.v8i64")
+        sums = [_cgutils.alloca_once_value(builder, ir.Constant(kind, [0] * 8)) for _ in range(3)]
+        for register in sums:
+            builder.store(ir.Constant(kind, [0] * 8), register)
+        with _cgutils.for_range(builder, words) as loop:
+            step = builder.mul(loop.index, long(64))
+            codes, kept = (
+                builder.load(builder.bitcast(builder.gep(base, [builder.add(place, step)]), kind.as_pointer()), align=1)
+                for base, place in zip(bases, (at, begin), strict=True)
+            )
+            word = builder.and_(codes, kept)
+            first, second = builder.and_(word, low), builder.and_(builder.lshr(word, one), low)
+            both = builder.and_(first, second)
+            for register, bits in zip(sums, (builder.xor(first, both), builder.xor(second, both), both), strict=True):
+                builder.store(builder.add(builder.load(register), builder.call(ones, [bits])), register)
+        totals = []
+        for register in sums:
+            lanes = [builder.extract_element(builder.load(register), ir.IntType(32)(lane)) for lane in range(8)]
+            totals.append(reduce(builder.add, lanes))
+        return context.make_tuple(builder, signature.return_type, totals)
 
-    return types.uint64(packed, row, begin), generate
+    three: Any = types.UniTuple
+    return three(types.int64, 3)(packed, at, mask, begin, words), generate
 
 
 def _fetch(_typing: Any, packed: Any, row: Any, begin: Any) -> Any:
@@ -75,16 +105,6 @@ def _fetch(_typing: Any, packed: Any, row: Any, begin: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(packed, row, begin), generate
-
-
-def _ones(_typing: Any, word: Any) -> Any:
-    """Count the bits that are set."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        del context, signature
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(word), generate
 
 
 def _array(context: Any, builder: Any, signature: Any, arguments: Any, place: int) -> Any:
@@ -108,6 +128,5 @@ def _everywhere(builder: Any, value: Any, lanes: int) -> Any:
 
 
 spread: Any = intrinsic(_spread)
-eight_bytes: Any = intrinsic(_eight_bytes)
+counts: Any = intrinsic(_counts)
 fetch: Any = intrinsic(_fetch)
-ones: Any = intrinsic(_ones)
