@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from certpca.arrays import Array, is_host, namespace
+from certpca.arrays import Array, Indices, device_of, is_host, namespace
 
 NEWTON_STEPS = 60
 CHUNK = 1 << 22  # entries of a host panel worked on at a time, to bound temporaries
 DEVICE_CHUNK = 1 << 26
+STRIP = 128  # columns whose sums stay in the first-level cache
 
 
 def relative_tolerance(dtype: Any) -> float:
@@ -37,7 +38,7 @@ def secular(panel: Array, weights: Array, level: float, guess: Array) -> tuple[A
         theta = np.array(guess, dtype=np.float64)
         share, norm = np.empty_like(theta), np.empty_like(theta)
         kind = panel.dtype.type
-        solve, _ = compiled
+        solve = compiled[0]
         tolerance = relative_tolerance(panel.dtype)
         solve(panel, weights.astype(panel.dtype), kind(level), theta, share, norm, tolerance, NEWTON_STEPS)
         return theta, share, norm
@@ -63,6 +64,23 @@ def dual_rows(panel: Array, weights: Array, level: float, theta: Array, norm: Ar
         for rows in row_chunks(panel)
     ]
     return xp.concat(chunks, axis=0)
+
+
+def squares_by_group(panel: Array, group: Indices, groups: int) -> Array:
+    """Return sums of the squared rows of each group, in float64; rows of group -1 count nowhere."""
+    xp = namespace(panel)
+    compiled = _compiled() if is_host(panel) else None
+    if compiled is not None:
+        total = np.zeros((groups, panel.shape[1]))
+        compiled[2](panel, group, total)
+        return total
+    device = device_of(panel)
+    member = xp.asarray(group[None, :] == np.arange(groups)[:, None], device=device)
+    squares = xp.zeros((groups, panel.shape[1]), dtype=xp.float64, device=device)
+    for rows in row_chunks(panel):  # no second array of the size of the panel
+        part = panel[rows, :]
+        squares = squares + xp.astype(xp.astype(member[:, rows], panel.dtype) @ (part * part), xp.float64)
+    return squares
 
 
 def row_chunks(panel: Array) -> list[slice]:
@@ -106,7 +124,7 @@ def _secular_chunk(xp: Any, panel: Array, weights: Array, level: float, guess: A
 
 
 @cache
-def _compiled() -> tuple[Any, Any] | None:  # noqa: PLR0915
+def _compiled() -> tuple[Any, Any, Any] | None:  # noqa: PLR0915
     """Compile the host loops once, or do without where numba is not to be had."""
     try:
         import numba
@@ -172,4 +190,14 @@ def _compiled() -> tuple[Any, Any] | None:  # noqa: PLR0915
                 for j in range(depth):
                     panel[i, j] = factor * panel[i, j] / (root + level * p[j])
 
-    return solve, scale
+    @numba.njit(parallel=True, cache=True)
+    def squares(panel, group, total):  # type: ignore[no-untyped-def]
+        count, depth = panel.shape
+        for strip in numba.prange((depth + STRIP - 1) // STRIP):  # of columns, so that the order of sums is fixed
+            first, last = strip * STRIP, min((strip + 1) * STRIP, depth)
+            for i in range(count):
+                if group[i] >= 0:
+                    for j in range(first, last):
+                        total[group[i], j] += panel[i, j] * panel[i, j]
+
+    return solve, scale, squares

@@ -13,8 +13,8 @@ from certpca.arrays import Array, Indices, Vector, namespace, to_vector
 from certpca.errors import InvalidProblemError
 from certpca.result import Source
 
-BLOCK_BYTES = 48 << 20  # of a block of F in float64
-WIDEST = 4096  # columns of a block: enough for BLAS, and few enough to keep several workers busy
+BLOCK_BYTES = 96 << 20  # of a block of F in float64: smaller ones keep many cores from working together
+WIDEST = 8192  # columns of a block: few enough to keep several workers busy
 LARGEST_FORMED_SIZE = 8192  # an eigendecomposition of this size takes minutes on two cores
 
 

@@ -1,11 +1,9 @@
 """What one evaluation of the dual does to each block of features: pure functions, called wherever the block lies."""
 
-from typing import Any
-
 import numpy as np
 
-from certpca.arrays import Array, Vector, device_of, namespace, to_vector
-from certpca.linalg.kernels import dual_rows, row_chunks, secular
+from certpca.arrays import Array, Vector, namespace, to_vector
+from certpca.linalg.kernels import dual_rows, secular, squares_by_group
 from certpca.linalg.row_blocks import half_gram
 
 Solved = tuple[Array, Array, float]  # θ and the norm of each feature, and the sum of their shares
@@ -43,16 +41,9 @@ def dual_sums(
 
 
 def _squares(dual: Array, theta: Vector, edges: Vector | None) -> Array:
-    xp = namespace(dual)
-    device, groups = device_of(dual), 0 if edges is None else edges.size - 1
-    squares = xp.zeros((groups, dual.shape[1]), dtype=xp.float64, device=device)
-    if edges is None:
-        return squares
-    live = theta > 0
+    groups = 0 if edges is None else edges.size - 1
     group = np.full(theta.size, -1)
-    group[live] = np.clip(np.searchsorted(edges, np.log(theta[live]), side="right") - 1, 0, groups - 1)
-    member: Any = xp.asarray((group[None, :] == np.arange(groups)[:, None]), device=device)
-    for rows in row_chunks(dual):  # no second array of the size of `dual`
-        part = dual[rows, :]
-        squares = squares + xp.astype(xp.astype(member[:, rows], dual.dtype) @ (part * part), xp.float64)
-    return squares
+    if edges is not None:
+        live = theta > 0
+        group[live] = np.clip(np.searchsorted(edges, np.log(theta[live]), side="right") - 1, 0, groups - 1)
+    return squares_by_group(dual, group, groups)
