@@ -1,8 +1,8 @@
 """Products of packed genotypes with numbers of three digits, for processors that `packed_dots.py` is written for.
 
-Samples are padded to a multiple of 256, vectors to a multiple of four; such a group of vectors is worked on together.
-Scores, (samples x vectors), are (group, chunk, shift, dot, byte) in digits; sums are (group, chunk, register, shift,
-vector, lane), the registers being mixed ones; what missing genotypes add is summed as (group, sample, vector).
+Four vectors are worked on together; samples are padded to a multiple of 256. Scores, (samples x vectors), are (chunk,
+shift, dot, byte) in digits; sums are (chunk, register, shift, vector, lane), the registers being mixed ones; what
+missing genotypes add is summed as (sample, vector).
 """
 
 import numba
@@ -27,7 +27,7 @@ LISTED = 1 << 18  # missing samples of a block that are listed for the way back
 PLACE_OF_BIT = np.array(
     [0 if not bits else ((bits & -bits).bit_length() - 1) // 2 for bits in range(256)], dtype=np.int32
 )
-SUMS_OF_CHUNK = 4 * 4 * VECTORS * CHUNK  # bytes
+SUMS_OF_REGISTER = 4 * VECTORS * CHUNK  # bytes
 
 
 @numba.njit(nogil=True, cache=True)
@@ -70,8 +70,8 @@ def _missing_of(packed, chosen, j, ends, lists):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def _dots(packed, chosen, digits, begin, room):  # type: ignore[no-untyped-def]
-    """Fill registers of sums, each of which adds up to a dot product of a row with digits that begin at a byte."""
+def _dots(packed, chosen, digits, room):  # type: ignore[no-untyped-def]
+    """Fill registers of sums, each of which adds up to a dot product of a row with digits."""
     ends, sums = room[0], room[1]
     size, length = chosen.size, packed.shape[1]
     chunks = length // CHUNK
@@ -82,11 +82,10 @@ def _dots(packed, chosen, digits, begin, room):  # type: ignore[no-untyped-def]
         for j in range(0, size, 2):
             k = min(j + 1, size - 1)  # an odd last row is paired with itself
             at, other = chosen[j] * length + first * CHUNK, chosen[k] * length + first * CHUNK
-            two_rows(packed, at, other, many, digits, begin + first * chunk, sums, j * row, (j + 1) * row)
+            two_rows(packed, at, other, many, digits, first * chunk, sums, j * row, (j + 1) * row)
     if chunks * CHUNK < length:
-        last = begin + chunks * chunk
         for j in range(0, size, 2):
-            two_rows(ends, j * CHUNK, (j + 1) * CHUNK, 1, digits, last, sums, j * row, (j + 1) * row)
+            two_rows(ends, j * CHUNK, (j + 1) * CHUNK, 1, digits, chunks * chunk, sums, j * row, (j + 1) * row)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -94,31 +93,28 @@ def _back(packed, chosen, holes, digits, scale, scores, room, product):  # type:
     """Write Xᵀ·scores of one block of variants."""
     sums, lists = room[1], room[5]
     places = lists[1]
-    for group in range(scores.shape[0]):
-        _dots(packed, chosen, digits, group * digits[0].size, room)
-        for j in range(chosen.size):
-            for vector in range(VECTORS):
-                whole = np.int64(0)
-                for p in range(DIGITS - 1, -1, -1):
-                    part = np.int64(0)
-                    for lane in range(LANES):
-                        part += sums[j, vector * DIGITS + p, lane]
-                    whole = 256 * whole + part
-                product[j, group * VECTORS + vector] = scale[group * VECTORS + vector] * whole
+    _dots(packed, chosen, digits, room)
+    for j in range(chosen.size):
+        for vector in range(VECTORS):
+            whole = np.int64(0)
+            for p in range(DIGITS - 1, -1, -1):
+                part = np.int64(0)
+                for lane in range(LANES):
+                    part += sums[j, vector * DIGITS + p, lane]
+                whole = 256 * whole + part
+            product[j, vector] = scale[vector] * whole
     for j in range(chosen.size):
         if holes[j] == 0:
             continue
         first, count = _missing_of(packed, chosen, j, room[0], lists)
-        for group in range(scores.shape[0]):
-            a, b, c, d = 0.0, 0.0, 0.0, 0.0
-            for index in range(first, first + count):
-                one = scores[group, places[index]]
-                a, b, c, d = a + one[0], b + one[1], c + one[2], d + one[3]
-            there = product[j, group * VECTORS :]
-            there[0] += holes[j] * a
-            there[1] += holes[j] * b
-            there[2] += holes[j] * c
-            there[3] += holes[j] * d
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for index in range(first, first + count):
+            one = scores[places[index]]
+            a, b, c, d = a + one[0], b + one[1], c + one[2], d + one[3]
+        product[j, 0] += holes[j] * a
+        product[j, 1] += holes[j] * b
+        product[j, 2] += holes[j] * c
+        product[j, 3] += holes[j] * d
 
 
 @numba.njit(nogil=True, cache=True)
@@ -126,15 +122,14 @@ def _digits_of(weights, scales, digits):  # type: ignore[no-untyped-def]
     """Round the weights of a block to digits of a common scale for each vector; they are replaced by what is left."""
     size = weights.shape[0]
     digits[:] = 0
-    for vector in range(weights.shape[1]):
-        group, c = vector // VECTORS, vector % VECTORS
+    for vector in range(VECTORS):
         largest, spoiled = 0.0, 0.0
         for j in range(size):
             largest = max(largest, abs(weights[j, vector]))
             spoiled += 0 * weights[j, vector]  # not a number if one weight is not finite
         scale = largest / LARGEST + spoiled
         for p in range(DIGITS):
-            scales[group, c * DIGITS + p] = scale * 256.0**p
+            scales[vector * DIGITS + p] = scale * 256.0**p
         if not (scale > 0 and np.isfinite(scale)):  # zeros, or numbers that spoil every sum
             weights[:, vector] = scale
             continue
@@ -143,7 +138,7 @@ def _digits_of(weights, scales, digits):  # type: ignore[no-untyped-def]
             weights[j, vector] = whole * scale
             for p in range(DIGITS):
                 digit = (whole + 128) % 256 - 128
-                digits[group, j // 4, c * DIGITS + p, j % 4] = digit
+                digits[j // 4, vector * DIGITS + p, j % 4] = digit
                 whole = (whole - digit) // 256
 
 
@@ -153,39 +148,33 @@ def _forth(packed, chosen, holes, weights, room, sums, gaps):  # type: ignore[no
     ends, _, scales, digits, mixed, lists = room
     places = lists[1]
     size, length = chosen.size, packed.shape[1]
-    groups, padded = gaps.shape[0], gaps.shape[1] // (4 * CHUNK)
+    last, quads = size - 1, (size + 3) // 4
     _digits_of(weights, scales, digits)
-    quads = (size + 3) // 4
-    for chunk in range(padded):
+    for chunk in range(sums.shape[0]):
+        begin = chunk * CHUNK
         for quad in range(quads):
             j = 4 * quad
-            if chunk < length // CHUNK:
-                last, begin = size - 1, chunk * CHUNK  # past the last variant digits are zero
+            if begin + CHUNK <= length:  # past the last variant digits are zero
                 at0, at1 = chosen[j] * length + begin, chosen[min(j + 1, last)] * length + begin
                 at2, at3 = chosen[min(j + 2, last)] * length + begin, chosen[min(j + 3, last)] * length + begin
                 interleave(packed, at0, at1, at2, at3, mixed, quad * 4 * CHUNK)
             else:
                 at = j * CHUNK
                 interleave(ends, at, at + CHUNK, at + 2 * CHUNK, at + 3 * CHUNK, mixed, quad * 4 * CHUNK)
-        for group in range(groups):
-            begin = group * digits[0].size
-            for register in range(4):
-                to = (group * padded + chunk) * SUMS_OF_CHUNK + register * SUMS_OF_CHUNK // 4
-                weigh(mixed, register * CHUNK, quads, digits, begin, scales, group * DOTS * 4, sums, to)
+        for register in range(4):
+            weigh(mixed, register * CHUNK, quads, digits, scales, sums, (4 * chunk + register) * SUMS_OF_REGISTER)
     for j in range(size):
         if holes[j] == 0:
             continue
         first, count = _missing_of(packed, chosen, j, ends, lists)
-        for group in range(groups):
-            place = group * VECTORS
-            a, b = holes[j] * weights[j, place], holes[j] * weights[j, place + 1]
-            c, d = holes[j] * weights[j, place + 2], holes[j] * weights[j, place + 3]
-            for index in range(first, first + count):
-                one = gaps[group, places[index]]
-                one[0] += a
-                one[1] += b
-                one[2] += c
-                one[3] += d
+        a, b = holes[j] * weights[j, 0], holes[j] * weights[j, 1]
+        c, d = holes[j] * weights[j, 2], holes[j] * weights[j, 3]
+        for index in range(first, first + count):
+            one = gaps[places[index]]
+            one[0] += a
+            one[1] += b
+            one[2] += c
+            one[3] += d
 
 
 @numba.njit(nogil=True, cache=True)
@@ -209,17 +198,16 @@ def back(packed, chosen, holes, digits, scale, scores, room, product):  # type: 
 @numba.njit(nogil=True, cache=True)
 def around(packed, chosen, holes, mean, square, digits, scale, scores, total, room, sums, gaps, level):  # type: ignore[no-untyped-def]
     """Add X·z to the sums and gaps and means times z to the level, z = square·(Xᵀ·scores − mean·total)."""
-    vectors = total.size
-    product = np.zeros((VARIANTS_IN_BLOCK, vectors))
+    product = np.zeros((VARIANTS_IN_BLOCK, VECTORS))
     for start in range(0, chosen.size, VARIANTS_IN_BLOCK):
         part = slice(start, min(start + VARIANTS_IN_BLOCK, chosen.size))
         here, z = chosen[part], product[: min(VARIANTS_IN_BLOCK, chosen.size - start)]
         _begin(packed, here, room)
         _back(packed, here, holes[part], digits, scale, scores, room, z)
         for q in range(here.size):
-            for c in range(vectors):
+            for c in range(VECTORS):
                 z[q, c] = square[start + q] * (z[q, c] - mean[start + q] * total[c])
         _forth(packed, here, holes[part], z, room, sums, gaps)  # rounds z
         for q in range(here.size):
-            for c in range(vectors):
+            for c in range(VECTORS):
                 level[c] += mean[start + q] * z[q, c]

@@ -78,17 +78,15 @@ def _interleave(_typing: Any, packed: Any, at0: Any, at1: Any, at2: Any, at3: An
     return types.void(packed, at0, at1, at2, at3, mixed, to), generate
 
 
-def _weigh(
-    _typing: Any, mixed: Any, at: Any, quads: Any, digits: Any, begin: Any, scales: Any, scale: Any, sums: Any, to: Any
-) -> Any:
+def _weigh(_typing: Any, mixed: Any, at: Any, quads: Any, digits: Any, scales: Any, sums: Any, to: Any) -> Any:
     """Add to the sums of 64 samples what a block of variants gives, mixed four by four by `interleave`.
 
     Places are counted in bytes. Digits lie as (quad, dot, variant), scales as (dot,) and sums as (shift, vector, lane).
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        codes, numbers, factors, room = (_base(context, builder, signature, arguments, place) for place in (0, 3, 5, 7))
-        _, at, quads, _, begin, _, scale, _, to = arguments
+        codes, numbers, factors, room = (_base(context, builder, signature, arguments, place) for place in (0, 3, 4, 5))
+        _, at, quads, _, _, _, to = arguments
         held = [[_cgutils.alloca_once(builder, _INTS) for _ in range(DOTS)] for _ in range(2)]
         for pair in ((0, 1), (2, 3)):  # as many sums as there are registers
             for register in held[0] + held[1]:
@@ -96,7 +94,7 @@ def _weigh(
             with _cgutils.for_range(builder, quads) as loop:
                 row = _load(builder, codes, builder.add(at, builder.mul(loop.index, _LONG(4 * CHUNK))))
                 counts = [_counts(builder, row, shift) for shift in pair]
-                first = builder.add(begin, builder.mul(loop.index, _LONG(4 * DOTS)))
+                first = builder.mul(loop.index, _LONG(4 * DOTS))
                 for index in range(DOTS):
                     digit = _everywhere(builder, _load(builder, numbers, first, 4 * index, _INT))
                     for count, registers in zip(counts, held, strict=True):
@@ -106,14 +104,14 @@ def _weigh(
                     place = CHUNK * (shift * VECTORS + vector)
                     total = _load(builder, room, to, place, _FLOATS)
                     for index in range(DIGITS * vector, DIGITS * (vector + 1)):
-                        factor = _everywhere(builder, _load(builder, factors, scale, 4 * index, _FLOAT))
+                        factor = _everywhere(builder, _load(builder, factors, _LONG(4 * index), 0, _FLOAT))
                         part = builder.sitofp(builder.load(registers[index]), _FLOATS)
                         product = builder.fmul(part, factor, flags=("contract",))
                         total = builder.fadd(total, product, flags=("contract",))
                     _store(builder, total, room, to, place)
         return context.get_dummy_value()
 
-    return types.void(mixed, at, quads, digits, begin, scales, scale, sums, to), generate
+    return types.void(mixed, at, quads, digits, scales, sums, to), generate
 
 
 def _bytes_with_missing(_typing: Any, packed: Any, at: Any, byte: Any, listed: Any, count: Any) -> Any:

@@ -146,76 +146,94 @@ class FloatProducts(Products[Array]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundedScores:
-    """Scores as digits in the order of the loops, their scales, and what they were rounded to."""
+    """Four vectors of scores as digits in the order of the loops, their scales, and what they were rounded to."""
 
     digits: NDArray[np.int8]
     scale: Vector
-    rounded: NDArray[np.float32]  # (group, sample, vector)
+    rounded: NDArray[np.float32]  # (sample, vector)
     total: Vector
 
 
-class _Room:
-    """What a thread of `DigitProducts` works with and adds to."""
+class _Sums:
+    """What is added up for four vectors."""
 
-    def __init__(self, groups: int, samples: int) -> None:
-        from certpca.operators.packed_digit_loops import LISTED, VARIANTS_IN_BLOCK
-        from certpca.operators.packed_dots import CHUNK, DOTS, LANES
+    def __init__(self, samples: int) -> None:
+        from certpca.operators.packed_dots import CHUNK, LANES, VECTORS
 
-        even, quads = VARIANTS_IN_BLOCK + 1, -(-VARIANTS_IN_BLOCK // 4)
-        self.scratch = (
-            _aligned((even + 3, CHUNK), np.uint8),
-            _aligned((even, DOTS, LANES), np.int32),
-            np.zeros((groups, DOTS), dtype=np.float32),
-            np.zeros((groups, quads, DOTS, 4), dtype=np.int8),
-            _aligned((quads, 4, CHUNK), np.uint8),
-            (
-                np.zeros(samples // 4 + CHUNK, dtype=np.int32),
-                np.zeros(LISTED + samples, dtype=np.int32),
-                np.zeros(even, dtype=np.int64),
-                np.zeros(even, dtype=np.int64),
-            ),
-        )
-        self.sums = _aligned((groups, samples // (4 * CHUNK), 4, 4, 4, LANES), np.float32)
-        self.gaps = np.zeros((groups, samples, 4), dtype=np.float32)
-        self.level = np.zeros(4 * groups)
+        self.sums = _aligned((samples // (4 * CHUNK), 4, 4, VECTORS, LANES), np.float32)
+        self.gaps = np.zeros((samples, VECTORS), dtype=np.float32)
+        self.level = np.zeros(VECTORS)
+
+    def by_samples(self) -> NDArray[np.float32]:
+        """Return (samples x vectors) in the order of the samples."""
+        from certpca.operators.packed_dots import MIXED
+
+        ordered = np.empty((self.sums.shape[0], 64, 4, 4), dtype=np.float32)  # chunk, byte, shift, vector
+        for register in range(4):
+            ordered[:, MIXED[register]] = self.sums[:, register].transpose(0, 3, 1, 2)
+        return ordered.reshape(self.gaps.shape) + self.gaps - self.level.astype(np.float32)
+
+
+def _scratch(samples: int) -> tuple[Any, ...]:
+    """Return what a thread of `DigitProducts` works with."""
+    from certpca.operators.packed_digit_loops import LISTED, VARIANTS_IN_BLOCK
+    from certpca.operators.packed_dots import CHUNK, DOTS, LANES
+
+    even, quads = VARIANTS_IN_BLOCK + 1, -(-VARIANTS_IN_BLOCK // 4)
+    return (
+        _aligned((even + 3, CHUNK), np.uint8),
+        _aligned((even, DOTS, LANES), np.int32),
+        np.zeros(DOTS, dtype=np.float32),
+        np.zeros((quads, DOTS, 4), dtype=np.int8),
+        _aligned((quads, 4, CHUNK), np.uint8),
+        (
+            np.zeros(samples // 4 + CHUNK, dtype=np.int32),
+            np.zeros(LISTED + samples, dtype=np.int32),
+            np.zeros(even, dtype=np.int64),
+            np.zeros(even, dtype=np.int64),
+        ),
+    )
 
 
 @final
-class DigitProducts(Products[RoundedScores]):
+class DigitProducts(Products[list[RoundedScores]]):
     """Products in whole numbers; see `packed_digit_loops.py`.
 
     Scores are rounded to 2⁻²⁴ of the largest of a vector, weights to that of the largest of a block of variants. Sums
-    of products are then exact but for the conversion to single precision after each block.
+    of products are then exact but for the conversion to single precision after each block. Four vectors are multiplied
+    at a time: their sums stay in the second-level cache, and variants that were just read are in the third.
     """
 
     def __init__(self, samples: int, vectors: int, threads: int) -> None:
         super().__init__(samples, vectors, np.float32)
-        self._groups = self._padded // 4
         self._all = -(-samples // 256) * 256
-        self._rooms = [_Room(self._groups, self._all) for _ in range(threads)]
+        self._fours = [slice(first, first + 4) for first in range(0, vectors, 4)]
+        self._scratch = [_scratch(self._all) for _ in range(threads)]
+        self._sums = [[_Sums(self._all) for _ in self._fours] for _ in range(threads)]
 
-    def turned(self, scores: Array) -> RoundedScores:
+    def turned(self, scores: Array) -> list[RoundedScores]:
         """Round scores to digits."""
-        from certpca.operators.packed_digit_loops import LARGEST
-        from certpca.operators.packed_dots import CHUNK, DIGITS, DOTS
+        return [self._rounded(scores[:, four].astype(np.float64)) for four in self._fours]
 
-        digits = _aligned((self._groups, self._all // (4 * CHUNK), 4, DOTS, CHUNK), np.int8)
-        rounded = np.zeros((self._groups, self._all, 4), dtype=np.float32)
-        scale, total = np.zeros(self._padded), np.zeros(self._padded)
-        for vector in range(self._vectors):
-            group, place = divmod(vector, 4)
-            numbers = scores[:, vector].astype(np.float64)
-            scale[vector] = np.abs(numbers).max() / LARGEST
+    def _rounded(self, scores: Vector) -> RoundedScores:
+        from certpca.operators.packed_digit_loops import LARGEST
+        from certpca.operators.packed_dots import CHUNK, DIGITS, DOTS, VECTORS
+
+        digits = _aligned((self._all // (4 * CHUNK), 4, DOTS, CHUNK), np.int8)
+        rounded = np.zeros((self._all, VECTORS), dtype=np.float32)
+        scale, total = np.zeros(VECTORS), np.zeros(VECTORS)
+        for vector in range(scores.shape[1]):
+            scale[vector] = np.abs(scores[:, vector]).max() / LARGEST
             if not (scale[vector] > 0 and np.isfinite(scale[vector])):  # zeros, or numbers that spoil every sum
                 total[vector] = scale[vector]
                 continue
             whole = np.zeros(self._all, dtype=np.int64)
-            whole[: self._samples] = np.rint(numbers / scale[vector])
-            rounded[group, :, place] = whole * scale[vector]
+            whole[: self._samples] = np.rint(scores[:, vector] / scale[vector])
+            rounded[:, vector] = whole * scale[vector]
             total[vector] = whole.sum() * scale[vector]
             for index in range(DIGITS):
                 digit = (whole + 128) % 256 - 128
-                digits[group, :, :, DIGITS * place + index] = digit.reshape(-1, CHUNK, 4).transpose(0, 2, 1)
+                digits[:, :, DIGITS * vector + index] = digit.reshape(-1, CHUNK, 4).transpose(0, 2, 1)
                 whole = (whole - digit) // 256
         return RoundedScores(digits, scale, rounded, total)
 
@@ -223,18 +241,25 @@ class DigitProducts(Products[RoundedScores]):
         """Add X·panel."""
         from certpca.operators.packed_digit_loops import forth
 
-        weights, room = np.zeros((chosen.size, self._padded)), self._rooms[thread]
-        weights[:, : self._vectors] = panel
-        forth(read_only(packed), chosen, _holes(chosen, fill), weights, room.scratch, room.sums, room.gaps)
+        for four, to in zip(self._fours, self._sums[thread], strict=True):
+            weights = np.zeros((chosen.size, 4))
+            weights[:, : panel[:, four].shape[1]] = panel[:, four]
+            holes = _holes(chosen, fill)
+            forth(read_only(packed), chosen, holes, weights, self._scratch[thread], to.sums, to.gaps)
 
-    def back(self, thread: int, packed: Packed, chosen: Indices, fill: Vector | None, turned: RoundedScores) -> Array:
+    def back(
+        self, thread: int, packed: Packed, chosen: Indices, fill: Vector | None, turned: list[RoundedScores]
+    ) -> Array:
         """Return Xᵀ·scores."""
         from certpca.operators.packed_digit_loops import back
 
-        product = np.zeros((chosen.size, self._padded))
-        scores, room = (turned.digits, turned.scale, turned.rounded), self._rooms[thread]
-        back(read_only(packed), chosen, _holes(chosen, fill), *scores, room.scratch, product)
-        return product[:, : self._vectors].astype(np.float32)
+        product, holes = np.empty((chosen.size, self._padded), dtype=np.float32), _holes(chosen, fill)
+        room = np.empty((chosen.size, 4))
+        for four, given in zip(self._fours, turned, strict=True):
+            scores = given.digits, given.scale, given.rounded
+            back(read_only(packed), chosen, holes, *scores, self._scratch[thread], room)
+            product[:, four] = room
+        return product[:, : self._vectors]
 
     def around(
         self,
@@ -244,28 +269,23 @@ class DigitProducts(Products[RoundedScores]):
         fill: Vector | None,
         mean: Vector,
         square: Vector,
-        turned: RoundedScores,
+        turned: list[RoundedScores],
     ) -> None:
         """Add the product there and back."""
         from certpca.operators.packed_digit_loops import around
 
-        scores, room = (turned.digits, turned.scale, turned.rounded, turned.total), self._rooms[thread]
-        to = room.scratch, room.sums, room.gaps, room.level
-        around(read_only(packed), chosen, _holes(chosen, fill), mean, square, *scores, *to)
+        for given, to in zip(turned, self._sums[thread], strict=True):
+            scores = given.digits, given.scale, given.rounded, given.total
+            sums = self._scratch[thread], to.sums, to.gaps, to.level
+            around(read_only(packed), chosen, _holes(chosen, fill), mean, square, *scores, *sums)
 
     def total(self) -> Array:
-        """Put what threads have into the order of the samples, and add it up."""
-        from certpca.operators.packed_dots import MIXED
-
-        whole = np.zeros((self._all, self._padded), dtype=np.float32)
-        for room in self._rooms:
-            # (group, chunk, byte, shift, vector): a byte is four samples
-            ordered = np.empty((self._groups, self._all // 256, 64, 4, 4), dtype=np.float32)
-            for register in range(4):
-                ordered[:, :, MIXED[register]] = room.sums[:, :, register].transpose(0, 1, 4, 2, 3)
-            found = ordered.reshape(self._groups, self._all, 4) + room.gaps
-            whole += found.transpose(1, 0, 2).reshape(self._all, self._padded) - room.level.astype(np.float32)
-        return np.ascontiguousarray(whole[: self._samples, : self._vectors])
+        """Add up what threads have."""
+        whole = np.empty((self._samples, self._padded), dtype=np.float32)
+        for index, four in enumerate(self._fours):
+            found = np.sum([sums[index].by_samples() for sums in self._sums], axis=0)
+            whole[:, four] = found[: self._samples]
+        return np.ascontiguousarray(whole[:, : self._vectors])
 
 
 def unpacking_table(dtype: Any) -> Array:
