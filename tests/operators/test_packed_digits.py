@@ -105,6 +105,11 @@ def test_numbers_that_are_not_finite_spoil_their_vector_alone(rng: Any, bad: flo
         assert np.isfinite(product[:, [0, 2]]).all()
 
 
+def test_tables_that_are_not_contiguous(rng: Any) -> None:
+    codes = packed.packed_codes(rng.integers(0, 3, (9, 400)).astype(np.int8))
+    check(np.asfortranarray(codes)[::-1], np.arange(9), np.ones(9), np.ones((9, 2)), rng.standard_normal((400, 2)))
+
+
 def test_single_precision_is_multiplied_so_and_double_is_not() -> None:
     assert isinstance(products(8, 1, np.float32, 1), DigitProducts)
     assert isinstance(products(8, 1, np.float64, 1), FloatProducts)

@@ -1,6 +1,8 @@
 """Data that stay in a file give what the same data in memory give, within a memory budget."""
 
 import json
+import os
+import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -176,6 +178,27 @@ def test_both_ways_of_unpacking_agree(rng: Any, dtype: Any, width: int) -> None:
     decoded = packed.decode(codes[[1]][:, 11 : 11 + width])[0]  # `first` is 4, so the tile begins with chosen[4]
     expected = np.where(decoded == -9, holes[4], decoded)
     np.testing.assert_array_equal(tiles[0][: 4 * width], expected.astype(dtype))
+
+
+@pytest.mark.parametrize("setting", ["NUMBA_CPU_NAME=generic", "NUMBA_ENABLE_AVX=0"])
+def test_other_processors(tmp_path: Path, rng: Any, setting: str) -> None:
+    pytest.importorskip("numba")
+    table = planted(rng, 300, 150)
+    certpca.write_plink(tmp_path / "data", table)
+    solve = (
+        "import certpca, sys; from certpca.operators import packed_dots; assert not packed_dots.HAS_DOTS; "
+        "print(certpca.solve(certpca.read_plink(sys.argv[1]), 5, 'svd-threshold', missing='mean').objective)"
+    )
+    name, value = setting.split("=")
+    found = subprocess.run(
+        [sys.executable, "-c", solve, str(tmp_path / "data")],
+        env={**os.environ, name: value},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    expected = certpca.solve(table, 5, "svd-threshold", missing="mean").objective
+    assert float(found.stdout) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["plink", "columns", "rows"])

@@ -78,8 +78,8 @@ def compiled() -> bool:
 
 
 def read_only(packed: Packed) -> Packed:
-    """Return a view that is read-only whatever the array is: each kind would be compiled by itself."""
-    view = packed.view()
+    """Return a view that is contiguous and read-only whatever the array is: the loops count on one and compile one."""
+    view = np.ascontiguousarray(packed).view()
     view.flags.writeable = False
     return view
 

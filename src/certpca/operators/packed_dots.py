@@ -11,14 +11,14 @@ becomes four registers of counts with one shift and one permutation each.
 from typing import Any
 
 import numpy as np
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-NEEDED = ("avx512f", "avx512bw", "avx512vnni", "avx512vbmi", "avx512vbmi2")
-_features = binding.get_host_cpu_features()
-HAS_DOTS = all(_features.get(name, False) for name in NEEDED)
+from certpca.operators.packed_registers import can
+
+HAS_DOTS = can("avx512f", "avx512bw", "avx512vnni", "avx512vbmi", "avx512vbmi2")
 
 VECTORS, DIGITS = 4, 3
 DOTS = VECTORS * DIGITS

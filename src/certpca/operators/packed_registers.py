@@ -4,12 +4,22 @@ from functools import reduce
 from typing import Any
 
 from llvmlite import binding, ir
-from numba import types
+from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-_features = binding.get_host_cpu_features()
-HAS_AVX2, HAS_AVX512 = (bool(_features.get(name, False)) for name in ("avx2", "avx512f"))
+_settings: Any = config
+
+
+def can(*features: str) -> bool:
+    """Say whether the processor that numba compiles for has all features; a portable loop serves where it has not."""
+    if _settings.CPU_NAME is not None or _settings.CPU_FEATURES is not None or not _settings.ENABLE_AVX:
+        return False  # the user asked for code for another processor, or an older one
+    held = binding.get_host_cpu_features()
+    return all(held.get(name, False) for name in features)
+
+
+HAS_AVX2, HAS_AVX512 = can("avx2"), can("avx512f")
 BYTES_AT_ONCE = 4 if HAS_AVX512 else 2  # unpacked to single precision; half as many to double
 _cgutils: Any = cgutils
 
