@@ -1,10 +1,11 @@
-"""Products of a covariance with a panel, from a packed genotype file: four ways that must agree.
+"""Products of a covariance with a panel, from a packed genotype file: five ways that must agree.
 
-`packed` is what certpca does. `bed-reader` decodes blocks with that library (pip install bed-reader) and multiplies
-with NumPy. `tiles` decodes blocks with NumPy and multiplies with BLAS. `tables` adds up, for every byte, partial sums
-prepared for all 256 values of it; only the second half of the product, Xᵀ times the scores, is timed so, against the
-same half of `packed`. Where `plink2` is on the path, its approximate principal components of the same file are timed
-against leading eigenvectors found here, both with two threads.
+`packed` is what certpca does. `floats` is what it does on processors without dot products of bytes, or in double
+precision: unpacking to floating point. `bed-reader` decodes blocks with that library (pip install bed-reader) and
+multiplies with NumPy. `tiles` decodes blocks with NumPy and multiplies with BLAS. `tables` adds up, for every byte,
+partial sums prepared for all 256 values of it; only the second half of the product, Xᵀ times the scores, is timed so,
+against the same half of `packed`. Where `plink2` is on the path, its approximate principal components of the same file
+are timed against leading eigenvectors found here, both with two threads.
 
 python -m benchmarks.speed.packed_genotypes
 """
@@ -17,6 +18,7 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numba
 import numpy as np
@@ -24,6 +26,7 @@ from benchmarks.machine import facts, fastest, write_results
 
 import certpca
 from certpca.linalg.eigen import leading_eigenpairs
+from certpca.operators import packed_dots
 from certpca.operators.readers import Reader
 
 SHAPES = ((2_240, 37_493), (10_001, 20_000))
@@ -111,7 +114,12 @@ def measured(file: Path, width: int, rng: np.random.Generator) -> dict[str, Any]
     packed()
     passes = reader.passes - before
     times = {"packed": fastest(packed)}
-    for name, job in (("bed-reader", peer), ("tiles", tiles)):
+
+    def floats() -> Any:
+        with patch.object(packed_dots, "HAS_DOTS", False):
+            return operator.matmat(panel)
+
+    for name, job in (("floats", floats), ("bed-reader", peer), ("tiles", tiles)):
         np.testing.assert_allclose(job(), expected, atol=2e-4 * np.abs(expected).max())
         times[name] = fastest(job)
 
@@ -179,6 +187,7 @@ def main() -> None:
             ours.append(components(file))
             print(ours[-1], flush=True)
     extra = {"bed_reader": version("bed-reader"), "threads": numba.get_num_threads(), "components": ours}
+    extra["whole_numbers"] = packed_dots.HAS_DOTS
     print(write_results("packed_genotypes", start, {**extra, "rows": rows}))
 
 
