@@ -80,3 +80,53 @@ def test_ctrl_c_ends_all_threads_after_the_parts_they_are_at() -> None:
     with pytest.raises(KeyboardInterrupt):
         share_out(range(10_000), nothing, work, 2)
     assert len(done) < 9_000
+
+
+def test_ctrl_c_after_everything_is_read_ends_the_work() -> None:
+    done: list[int] = []
+    waiting = threading.get_ident()
+    if waiting != threading.main_thread().ident:
+        pytest.skip("signals reach the main thread alone")
+
+    def work(thread: int, part: int, made: None) -> None:
+        del thread, made
+        if part == 0:
+            time.sleep(0.1)  # everything is read by then
+            signal.pthread_kill(waiting, signal.SIGINT)
+            time.sleep(0.1)
+        done.append(part)
+
+    with pytest.raises(KeyboardInterrupt):
+        share_out(range(3), nothing, work, 1)
+    assert done == [0]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("certpca-worker")]
+
+
+def test_a_thread_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, started = threading.Thread.start, [0]
+
+    def once(self: threading.Thread) -> None:
+        started[0] += 1
+        if started[0] == 2:
+            msg = "can't start new thread"
+            raise RuntimeError(msg)
+        start(self)
+
+    monkeypatch.setattr(threading.Thread, "start", once)
+    with pytest.raises(RuntimeError, match="start new thread"):
+        share_out(range(10), nothing, lambda thread, part, made: None, 2)
+
+
+def test_ctrl_c_at_any_moment_does_not_hang() -> None:
+    waiting = threading.get_ident()
+    if waiting != threading.main_thread().ident:
+        pytest.skip("signals reach the main thread alone")
+
+    def interrupted(delay: float) -> None:
+        threading.Timer(delay, signal.pthread_kill, (waiting, signal.SIGINT)).start()
+        share_out(range(12), nothing, lambda thread, part, made: time.sleep(0.0005), 2)
+        time.sleep(5)
+
+    for number in range(60):
+        with pytest.raises(KeyboardInterrupt):
+            interrupted(number * 1e-4)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from contextvars import copy_context
 from queue import SimpleQueue
 from typing import TypeVar
@@ -52,33 +53,29 @@ def share_out(
     free: SimpleQueue[int] = SimpleQueue()
     for slot in range(slots_for(len(parts), threads)):
         free.put(slot)
-    waiting: list[SimpleQueue[tuple[int, Part, Made] | None]] = [SimpleQueue() for _ in range(threads)]
     errors: list[BaseException] = []
 
-    def turns(thread: int) -> None:
-        while (given := waiting[thread].get()) is not None:
-            slot, part, made = given
-            try:
-                if not errors:
-                    work(thread, part, made)
-            except BaseException as error:  # raised again by the caller's thread
-                errors.append(error)
+    def turn(thread: int, slot: int, part: Part, made: Made) -> None:
+        try:
+            if not errors:
+                work(thread, part, made)
+        except BaseException as error:  # raised again by the caller's thread
+            errors.append(error)
+        finally:
             free.put(slot)
 
-    with ThreadPoolExecutor(threads, thread_name_prefix="certpca-worker") as pool:
-        for thread in range(threads):
-            pool.submit(copy_context().run, turns, thread)
-        try:
-            for number, part in enumerate(parts):
-                slot = free.get()
-                if errors:
-                    break
-                waiting[number % threads].put((slot, part, read(slot, part)))
-        except BaseException as error:
-            errors.append(error)  # what is waiting is not worked on
-            raise
-        finally:
-            for queue in waiting:
-                queue.put(None)
+    with ExitStack() as stack:
+        pools = []
+        for _ in range(threads):  # one thread each, so that every thread has a queue of its own
+            pools.append(ThreadPoolExecutor(1, thread_name_prefix="certpca-worker"))
+            stack.callback(pools[-1].shutdown, cancel_futures=True)
+        contexts, latest = [copy_context() for _ in pools], {}
+        for number, part in enumerate(parts):
+            slot, thread = free.get(), number % threads
+            if errors:
+                break
+            latest[thread] = pools[thread].submit(contexts[thread].run, turn, thread, slot, part, read(slot, part))
+        for job in latest.values():  # not by joining threads: interrupted, that takes them for ended
+            job.result()
     if errors:
         raise errors[0]

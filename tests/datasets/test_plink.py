@@ -281,6 +281,28 @@ def test_bad_lines(file: Path, ending: str, line: str, fragment: str) -> None:
         certpca.read_plink(file)
 
 
+def test_a_mark_before_the_text_is_not_part_of_it(file: Path) -> None:
+    text = file.with_suffix(".fam")
+    before = certpca.read_plink(file).samples.families[0]
+    text.write_bytes(b"\xef\xbb\xbf" + text.read_bytes())
+    assert certpca.read_plink(file).samples.families[0] == before
+
+
+def test_systems_that_seek_before_they_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = certpca.read_plink(file)[:, :]
+    monkeypatch.delattr(os, "preadv")
+    np.testing.assert_array_equal(certpca.read_plink(file)[:, :], expected)
+
+
+@pytest.mark.parametrize("width", [0, 2])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_panel_of_zeros_needs_no_reading(file: Path, width: int, dtype: Any) -> None:
+    genotypes = certpca.read_plink(file)
+    product = genotypes.times(np.zeros((genotypes.shape[1], width), dtype=dtype), None)
+    np.testing.assert_array_equal(product, np.zeros((genotypes.shape[0], width)))
+    assert genotypes.passes == 0
+
+
 @pytest.mark.parametrize("ending", [".bim", ".fam"])
 def test_text_that_is_not_utf8(file: Path, ending: str) -> None:
     file.with_suffix(ending).write_bytes("größe a 0 0 0 0\n".encode("latin-1"))

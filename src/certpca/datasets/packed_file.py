@@ -68,7 +68,7 @@ class PackedFile:
         begin, done = self._header + first * self.length, 0
         handle = self._opened()
         try:
-            while done < len(room) and (got := os.preadv(handle, [room[done:]], begin + done)):
+            while done < len(room) and (got := self._read_at(handle, begin + done, room[done:])):
                 done += got
         except OSError as error:
             msg = f"{str(self.file)!r} cannot be read: {error.strerror or error}"
@@ -76,6 +76,15 @@ class PackedFile:
         if done < len(room):
             msg = f"{str(self.file)!r} ended early: it was cut off while it was being read"
             raise DataFileError(msg)
+
+    def _read_at(self, handle: int, place: int, room: memoryview) -> int:
+        if hasattr(os, "preadv"):
+            return os.preadv(handle, [room], place)
+        with self._lock:  # Windows can only seek and then read
+            os.lseek(handle, place, os.SEEK_SET)
+            found = os.read(handle, len(room))
+            room[: len(found)] = found
+            return len(found)
 
     def _opened(self) -> int:
         with self._lock:  # threads ask at once

@@ -33,6 +33,7 @@ BY_VARIANTS, BY_SAMPLES = 1, 0  # the third byte
 HEADER = 3
 ENDINGS = (".bed", ".bim", ".fam")
 LARGEST_RUN = 2 << 20  # packed bytes read at a time: they are in a cache when they are worked on
+GAPPED = 3  # runs
 VARIANTS_TOGETHER = 128  # of a run, and more bytes if need be
 
 
@@ -172,6 +173,7 @@ class PlinkFile(Reader):
     """
 
     dtype = np.dtype(np.int8)
+    columns_apart = True
 
     def __init__(
         self,
@@ -274,9 +276,12 @@ class PlinkFile(Reader):
 
         `work` takes the number of the thread, which of the rows there are, a table, and where in that table they are.
         """
+        if rows.size == 0:
+            return
         length = self._table.length
         wanted = min(max(LARGEST_RUN // length, VARIANTS_TOGETHER), -(-rows.size // threads))
-        width = max(1, min(wanted, self.bytes_allowed // (slots_for(rows.size, threads) * length)))
+        # Where there are gaps between rows, stretches with gaps are in memory besides.
+        width = max(1, min(wanted, self.bytes_allowed // ((slots_for(rows.size, threads) + GAPPED) * length)))
         width -= width % VARIANTS_TOGETHER if width > VARIANTS_TOGETHER else 0
         parts = [slice(start, min(start + width, rows.size)) for start in range(0, rows.size, width)]
         buffers: dict[int, packed.Packed] = {}

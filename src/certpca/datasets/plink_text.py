@@ -153,7 +153,7 @@ def _lines(file: Path, *widths: int) -> Iterator[tuple[int, list[str]]]:
 
 def _text(file: Path) -> str:
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
     except FileNotFoundError:
         msg = f"there is no file {str(file)!r}"
         raise DataFileError(msg) from None

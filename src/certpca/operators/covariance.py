@@ -122,7 +122,8 @@ class Covariance(Operator):
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
         """Square the length of the scores, by blocks of columns."""
         total = np.zeros(self.rows)
-        width = min(256, max(1, FORM_BYTES // (8 * self.rows)))
+        few = getattr(self._data, "columns_apart", True)  # arrays have no such thing, and may be cut anywhere
+        width = min(256, max(1, FORM_BYTES // (8 * self.rows))) if few else 256
         for start in range(0, support.size, width):
             part = slice(start, start + width)
             total += to_vector(self._standardised(support[part], self.xp.float64)) @ loadings[part]

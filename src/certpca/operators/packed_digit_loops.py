@@ -1,8 +1,8 @@
 """Products of packed genotypes with numbers of three digits, for processors that `packed_dots.py` is written for.
 
 Four vectors are worked on together; samples are padded to a multiple of 256. Scores, (samples x vectors), are (chunk,
-shift, dot, byte) in digits; sums are (chunk, register, shift, vector, lane), the registers being mixed ones; what
-missing genotypes add is summed as (sample, vector).
+shift, dot, byte) in digits, those of a stretch of chunks in a scale of their own for each vector; sums are (chunk,
+register, shift, vector, lane), the registers being mixed ones; what missing genotypes add is (sample, vector).
 """
 
 import numba
@@ -22,6 +22,7 @@ from certpca.operators.packed_dots import (
 
 VARIANTS_IN_BLOCK = 128  # fit the second-level cache there and back
 CHUNKS_IN_TILE = 8  # of digits that stay in the first-level cache
+CHUNKS_IN_STRETCH = 4 * CHUNKS_IN_TILE  # a large score spoils the last digits of this many others and no more
 LARGEST = (127 << 16) + (127 << 8)  # whole number whose digits are between -128 and 127
 LISTED = 1 << 18  # missing samples of a block that are listed for the way back
 PLACE_OF_BIT = np.array(
@@ -70,20 +71,20 @@ def _missing_of(packed, chosen, j, ends, lists):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def _dots(packed, chosen, digits, room):  # type: ignore[no-untyped-def]
-    """Fill registers of sums, each of which adds up to a dot product of a row with digits."""
+def _dots(packed, chosen, digits, begin, room):  # type: ignore[no-untyped-def]
+    """Fill registers of sums, each of which adds up to a dot product of a row with the digits of a stretch."""
     ends, sums = room[0], room[1]
     size, length = chosen.size, packed.shape[1]
-    chunks = length // CHUNK
+    chunks, end = length // CHUNK, begin + CHUNKS_IN_STRETCH
     row, chunk = DOTS * CHUNK, 4 * DOTS * CHUNK  # bytes of sums and of digits
     sums[:size] = 0
-    for first in range(0, chunks, CHUNKS_IN_TILE):
+    for first in range(begin, min(end, chunks), CHUNKS_IN_TILE):
         many = min(CHUNKS_IN_TILE, chunks - first)
         for j in range(0, size, 2):
             k = min(j + 1, size - 1)  # an odd last row is paired with itself
             at, other = chosen[j] * length + first * CHUNK, chosen[k] * length + first * CHUNK
             two_rows(packed, at, other, many, digits, first * chunk, sums, j * row, (j + 1) * row)
-    if chunks * CHUNK < length:
+    if chunks < end and chunks * CHUNK < length:
         for j in range(0, size, 2):
             two_rows(ends, j * CHUNK, (j + 1) * CHUNK, 1, digits, chunks * chunk, sums, j * row, (j + 1) * row)
 
@@ -93,16 +94,18 @@ def _back(packed, chosen, holes, digits, scale, scores, room, product):  # type:
     """Write Xᵀ·scores of one block of variants."""
     sums, lists = room[1], room[5]
     places = lists[1]
-    _dots(packed, chosen, digits, room)
-    for j in range(chosen.size):
-        for vector in range(VECTORS):
-            whole = np.int64(0)
-            for p in range(DIGITS - 1, -1, -1):
-                part = np.int64(0)
-                for lane in range(LANES):
-                    part += sums[j, vector * DIGITS + p, lane]
-                whole = 256 * whole + part
-            product[j, vector] = scale[vector] * whole
+    product[:] = 0
+    for stretch in range(scale.shape[0]):
+        _dots(packed, chosen, digits, stretch * CHUNKS_IN_STRETCH, room)
+        for j in range(chosen.size):
+            for vector in range(VECTORS):
+                whole = np.int64(0)
+                for p in range(DIGITS - 1, -1, -1):
+                    part = np.int32(0)
+                    for lane in range(LANES):
+                        part += sums[j, vector * DIGITS + p, lane]
+                    whole = 256 * whole + part
+                product[j, vector] += scale[stretch, vector] * whole
     for j in range(chosen.size):
         if holes[j] == 0:
             continue

@@ -1,8 +1,9 @@
 """Dot products of packed genotypes with digits, 64 of them in one instruction: LLVM instructions, inlined by numba.
 
 A genotype fits a byte, and so does a digit to the base 256: four products of such bytes and their sum are one step of
-AVX-512's VNNI. A number of three digits is as precise as single precision; its three dot products are put together
-once for a whole row. Four vectors of three digits are worked on together, `DOTS` of them.
+AVX-512's VNNI. Numbers of three digits are, relative to the largest of those that share a scale, as precise as single
+precision; the three dot products are put together for some thousand samples at a time. Four vectors of three digits
+are worked on together, `DOTS` of them.
 
 The two bits of every fourth sample are the lowest ones of a byte once all are shifted, so a register of 64 packed bytes
 becomes four registers of counts with one shift and one permutation each.
@@ -24,6 +25,7 @@ VECTORS, DIGITS = 4, 3
 DOTS = VECTORS * DIGITS
 CHUNK = 64  # bytes of a register, or samples in it four times
 LANES = 16
+MOST_SAMPLES = 1 << 24  # whose bytes can be listed in 24 bits, and whose sums do not overflow
 
 _BYTE, _SHORT, _INT, _LONG, _FLOAT = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.FloatType()
 _BYTES, _SHORTS, _INTS = (ir.VectorType(kind, size) for kind, size in ((_BYTE, 64), (_SHORT, 32), (_INT, 16)))

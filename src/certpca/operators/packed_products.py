@@ -35,9 +35,9 @@ def products(samples: int, vectors: int, dtype: Any, threads: int) -> "Products[
         That work at once.
     """
     if np.dtype(dtype) == np.float32:
-        from certpca.operators.packed_dots import HAS_DOTS
+        from certpca.operators.packed_dots import HAS_DOTS, MOST_SAMPLES
 
-        if HAS_DOTS:
+        if HAS_DOTS and samples <= MOST_SAMPLES:
             return DigitProducts(samples, vectors, threads)
     return FloatProducts(samples, vectors, dtype, threads)
 
@@ -149,7 +149,7 @@ class RoundedScores:
     """Four vectors of scores as digits in the order of the loops, their scales, and what they were rounded to."""
 
     digits: NDArray[np.int8]
-    scale: Vector
+    scale: Vector  # (stretch of samples, vector)
     rounded: NDArray[np.float32]  # (sample, vector)
     total: Vector
 
@@ -199,9 +199,10 @@ def _scratch(samples: int) -> tuple[Any, ...]:
 class DigitProducts(Products[list[RoundedScores]]):
     """Products in whole numbers; see `packed_digit_loops.py`.
 
-    Scores are rounded to 2⁻²⁴ of the largest of a vector, weights to that of the largest of a block of variants. Sums
-    of products are then exact but for the conversion to single precision after each block. Four vectors are multiplied
-    at a time: their sums stay in the second-level cache, and variants that were just read are in the third.
+    Scores are rounded to 2⁻²⁴ of the largest of a stretch of samples, weights to that of the largest of a block of
+    variants (where that is above 10⁻³¹: scales are in single precision). Sums of products are then exact but for the
+    conversion to single precision after each block. Four vectors are multiplied at a time: their sums stay in the
+    second-level cache, and variants that were just read are in the third.
     """
 
     def __init__(self, samples: int, vectors: int, threads: int) -> None:
@@ -216,26 +217,26 @@ class DigitProducts(Products[list[RoundedScores]]):
         return [self._rounded(scores[:, four].astype(np.float64)) for four in self._fours]
 
     def _rounded(self, scores: Vector) -> RoundedScores:
-        from certpca.operators.packed_digit_loops import LARGEST
+        from certpca.operators.packed_digit_loops import CHUNKS_IN_STRETCH, LARGEST
         from certpca.operators.packed_dots import CHUNK, DIGITS, DOTS, VECTORS
 
+        stretch = 4 * CHUNK * CHUNKS_IN_STRETCH  # samples
+        padded = np.zeros((-(-self._all // stretch) * stretch, VECTORS))
+        padded[: self._samples, : scores.shape[1]] = scores
+        numbers = padded.reshape(-1, stretch, VECTORS)
+        scale = np.abs(numbers).max(axis=1) / LARGEST
+        usable = (scale > 0) & np.isfinite(scale)  # zeros have no digits, and what is not finite spoils every sum
+        divisor = np.where(usable, scale, 1.0)[:, None]
+        whole = np.rint(np.where(usable[:, None], numbers, 0.0) / divisor)
+        rounded = (whole * divisor).reshape(-1, VECTORS)[: self._all]
+        total = rounded.sum(axis=0) + np.where(usable, 0.0, scale).sum(axis=0)
+        rest = whole.reshape(-1, VECTORS)[: self._all].astype(np.int64)
         digits = _aligned((self._all // (4 * CHUNK), 4, DOTS, CHUNK), np.int8)
-        rounded = np.zeros((self._all, VECTORS), dtype=np.float32)
-        scale, total = np.zeros(VECTORS), np.zeros(VECTORS)
-        for vector in range(scores.shape[1]):
-            scale[vector] = np.abs(scores[:, vector]).max() / LARGEST
-            if not (scale[vector] > 0 and np.isfinite(scale[vector])):  # zeros, or numbers that spoil every sum
-                total[vector] = scale[vector]
-                continue
-            whole = np.zeros(self._all, dtype=np.int64)
-            whole[: self._samples] = np.rint(scores[:, vector] / scale[vector])
-            rounded[:, vector] = whole * scale[vector]
-            total[vector] = whole.sum() * scale[vector]
-            for index in range(DIGITS):
-                digit = (whole + 128) % 256 - 128
-                digits[:, :, DIGITS * vector + index] = digit.reshape(-1, CHUNK, 4).transpose(0, 2, 1)
-                whole = (whole - digit) // 256
-        return RoundedScores(digits, scale, rounded, total)
+        for index in range(DIGITS):
+            digit = (rest + 128) % 256 - 128
+            digits[:, :, index::DIGITS] = digit.reshape(-1, CHUNK, 4, VECTORS).transpose(0, 2, 3, 1)
+            rest = (rest - digit) // 256
+        return RoundedScores(digits, scale, rounded.astype(np.float32), total)
 
     def forth(self, thread: int, packed: Packed, chosen: Indices, fill: Vector | None, panel: Array) -> None:
         """Add X·panel."""

@@ -36,6 +36,7 @@ class Reader(ABC):
     names: tuple[str, ...] | None = None
     ndim = 2
     by_columns = True  # columns lie together, so that several can be worked on while they are in memory
+    columns_apart = False  # reading a few columns at a time takes no longer than reading them together
 
     def __init__(self, memory: float = DEFAULT_MEMORY) -> None:
         if not memory > 0:
