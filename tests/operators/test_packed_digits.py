@@ -1,5 +1,6 @@
 """Products in whole numbers are as precise as they say, whatever the genotypes and the vectors are."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certpca.operators import packed
-from certpca.operators.packed_products import DigitProducts, FloatProducts, products
+import certpca
+from certpca.operators import packed, packed_products
+from certpca.operators.packed_products import FEWEST_SAMPLES, DigitProducts, FloatProducts, products
 
 pytest.importorskip("numba", reason="the loops are compiled by numba")
 from certpca.operators import packed_dots, packed_digit_loops  # noqa: I001
@@ -126,6 +128,36 @@ def test_tables_that_are_not_contiguous(rng: Any) -> None:
     check(np.asfortranarray(codes)[::-1], np.arange(9), np.ones(9), np.ones((9, 2)), rng.standard_normal((400, 2)))
 
 
-def test_single_precision_is_multiplied_so_and_double_is_not() -> None:
-    assert isinstance(products(8, 1, np.float32, 1), DigitProducts)
-    assert isinstance(products(8, 1, np.float64, 1), FloatProducts)
+def test_single_precision_of_many_samples_is_multiplied_so() -> None:
+    for samples, dtype, kind in (
+        (FEWEST_SAMPLES, np.float32, DigitProducts),
+        (FEWEST_SAMPLES - 4, np.float32, FloatProducts),
+        (FEWEST_SAMPLES, np.float64, FloatProducts),
+    ):
+        assert isinstance(products(samples, 1, dtype, 1), kind)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_files(tmp_path: Path, rng: Any, monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    """A file with filters and gaps, in runs of a few variants, gives what double precision gives."""
+    import numba
+
+    monkeypatch.setattr(packed_products, "FEWEST_SAMPLES", 0)
+    monkeypatch.setattr(numba, "get_num_threads", lambda: threads)
+    table = rng.integers(0, 3, (300, 700)).astype(np.int8)
+    table[rng.random(table.shape) < 0.02] = packed.MISSING
+    certpca.write_plink(tmp_path / "data", table)
+    names = [f"s{number}" for number in range(1, 301) if number % 7]
+    genotypes = certpca.read_plink(tmp_path / "data", every=3, keep=names, memory=1e-5)
+    operator = certpca.from_data(genotypes, missing="mean", scale=True)
+    panel, scores = rng.standard_normal((operator.size, 6)), rng.standard_normal((len(names), 6))
+    factor = operator.factor()
+    for product, vectors in (
+        (operator.matmat, panel),
+        (factor.times, panel),
+        (factor.transposed_times, scores),
+        (factor.sample_product, scores),
+    ):
+        found = product(vectors.astype(np.float32))
+        np.testing.assert_allclose(found, product(vectors), rtol=0, atol=1e-4)
+        np.testing.assert_array_equal(found, product(vectors.astype(np.float32)))  # the same every time

@@ -24,7 +24,7 @@ VARIANTS_IN_BLOCK = 128  # fit the second-level cache there and back
 CHUNKS_IN_TILE = 8  # of digits that stay in the first-level cache
 CHUNKS_IN_STRETCH = 4 * CHUNKS_IN_TILE  # a large score spoils the last digits of this many others and no more
 LARGEST = (127 << 16) + (127 << 8)  # whole number whose digits are between -128 and 127
-LISTED = 1 << 18  # missing samples of a block that are listed for the way back
+LISTED = 1 << 18  # missing samples that are listed once for all vectors
 PLACE_OF_BIT = np.array(
     [0 if not bits else ((bits & -bits).bit_length() - 1) // 2 for bits in range(256)], dtype=np.int32
 )
@@ -32,29 +32,32 @@ SUMS_OF_REGISTER = 4 * VECTORS * CHUNK  # bytes
 
 
 @numba.njit(nogil=True, cache=True)
-def _begin(packed, chosen, room):  # type: ignore[no-untyped-def]
-    """Copy what is left of rows past their last whole chunk to chunks of their own; nothing missing is listed yet."""
-    ends, begins = room[0], room[5][2]
-    begins[:-1], begins[-1] = -1, 0
-    begin = packed.shape[1] // CHUNK * CHUNK
+def list_missing(packed, chosen, holes, room, begins):  # type: ignore[no-untyped-def]
+    """List the missing samples of variants one after the other, as far as there is room; `begins` says from where on.
+
+    Behind the lists there is room for one variant more: those that are not listed are when they are needed.
+    """
+    begins[:] = -1
+    begins[0] = 0
     for j in range(chosen.size):
-        for b in range(begin, packed.shape[1]):
-            ends[j, b - begin] = packed[chosen[j], b]
+        count = _missing_of(packed, chosen[j], room, begins[j]) if holes[j] != 0 else 0
+        if begins[j] + count > LISTED:
+            return
+        begins[j + 1] = begins[j] + count
 
 
 @numba.njit(nogil=True, cache=True)
-def _missing_of(packed, chosen, j, ends, lists):  # type: ignore[no-untyped-def]
-    """Return where in the places the missing samples of a variant are listed, and how many; listed once if possible."""
-    bytes_listed, places, begins, counts = lists
-    if begins[j] >= 0:
-        return begins[j], counts[j]
-    at, length, listed = chosen[j] * packed.shape[1], packed.shape[1], 0
+def _missing_of(packed, row, room, first):  # type: ignore[no-untyped-def]
+    """List the missing samples of a variant from a place on, and return how many there are."""
+    _, _, _, _, _, end, bytes_listed, places = room
+    length, listed = packed.shape[1], 0
     whole = length // CHUNK * CHUNK
     for b in range(0, whole, CHUNK):
-        listed = bytes_with_missing(packed, at + b, b, bytes_listed, listed)
+        listed = bytes_with_missing(packed, row * length + b, b, bytes_listed, listed)
     if whole < length:
-        listed = bytes_with_missing(ends, j * CHUNK, whole, bytes_listed, listed)
-    first = begins[-1]  # behind the lists that are kept
+        for b in range(whole, length):
+            end[b - whole] = packed[row, b]
+        listed = bytes_with_missing(end, 0, whole, bytes_listed, listed)
     last = first
     for index in range(listed):
         sample, bits = bytes_listed[index] >> 8 << 2, bytes_listed[index] & 255
@@ -65,9 +68,25 @@ def _missing_of(packed, chosen, j, ends, lists):  # type: ignore[no-untyped-def]
             places[last] = sample + PLACE_OF_BIT[bits]
             last += 1
             bits &= bits - 1
-    if last <= LISTED:
-        begins[j], counts[j], begins[-1] = first, last - first, last
-    return first, last - first
+    return last - first
+
+
+@numba.njit(nogil=True, cache=True)
+def _listed(packed, chosen, j, begins, room):  # type: ignore[no-untyped-def]
+    """Return where the missing samples of a variant are listed, from place to place."""
+    if begins[j + 1] >= 0:
+        return begins[j], begins[j + 1]
+    return LISTED, LISTED + _missing_of(packed, chosen[j], room, LISTED)
+
+
+@numba.njit(nogil=True, cache=True)
+def _begin(packed, chosen, room):  # type: ignore[no-untyped-def]
+    """Copy what is left of rows past their last whole chunk to chunks of their own."""
+    ends = room[0]
+    begin = packed.shape[1] // CHUNK * CHUNK
+    for j in range(chosen.size):
+        for b in range(begin, packed.shape[1]):
+            ends[j, b - begin] = packed[chosen[j], b]
 
 
 @numba.njit(nogil=True, cache=True)
@@ -90,10 +109,9 @@ def _dots(packed, chosen, digits, begin, room):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def _back(packed, chosen, holes, digits, scale, scores, room, product):  # type: ignore[no-untyped-def]
+def _back(packed, chosen, holes, begins, digits, scale, scores, room, product):  # type: ignore[no-untyped-def]
     """Write Xᵀ·scores of one block of variants."""
-    sums, lists = room[1], room[5]
-    places = lists[1]
+    sums, places = room[1], room[7]
     product[:] = 0
     for stretch in range(scale.shape[0]):
         _dots(packed, chosen, digits, stretch * CHUNKS_IN_STRETCH, room)
@@ -109,9 +127,9 @@ def _back(packed, chosen, holes, digits, scale, scores, room, product):  # type:
     for j in range(chosen.size):
         if holes[j] == 0:
             continue
-        first, count = _missing_of(packed, chosen, j, room[0], lists)
+        first, last = _listed(packed, chosen, j, begins, room)
         a, b, c, d = 0.0, 0.0, 0.0, 0.0
-        for index in range(first, first + count):
+        for index in range(first, last):
             one = scores[places[index]]
             a, b, c, d = a + one[0], b + one[1], c + one[2], d + one[3]
         product[j, 0] += holes[j] * a
@@ -146,20 +164,19 @@ def _digits_of(weights, scales, digits):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def _forth(packed, chosen, holes, weights, room, sums, gaps):  # type: ignore[no-untyped-def]
+def _forth(packed, chosen, holes, begins, weights, room, sums, gaps):  # type: ignore[no-untyped-def]
     """Add X·weights of one block of variants to the sums; the weights are rounded."""
-    ends, _, scales, digits, mixed, lists = room
-    places = lists[1]
+    ends, _, scales, digits, mixed, _, _, places = room
     size, length = chosen.size, packed.shape[1]
-    last, quads = size - 1, (size + 3) // 4
+    end, quads = size - 1, (size + 3) // 4
     _digits_of(weights, scales, digits)
     for chunk in range(sums.shape[0]):
         begin = chunk * CHUNK
         for quad in range(quads):
             j = 4 * quad
             if begin + CHUNK <= length:  # past the last variant digits are zero
-                at0, at1 = chosen[j] * length + begin, chosen[min(j + 1, last)] * length + begin
-                at2, at3 = chosen[min(j + 2, last)] * length + begin, chosen[min(j + 3, last)] * length + begin
+                at0, at1 = chosen[j] * length + begin, chosen[min(j + 1, end)] * length + begin
+                at2, at3 = chosen[min(j + 2, end)] * length + begin, chosen[min(j + 3, end)] * length + begin
                 interleave(packed, at0, at1, at2, at3, mixed, quad * 4 * CHUNK)
             else:
                 at = j * CHUNK
@@ -169,10 +186,10 @@ def _forth(packed, chosen, holes, weights, room, sums, gaps):  # type: ignore[no
     for j in range(size):
         if holes[j] == 0:
             continue
-        first, count = _missing_of(packed, chosen, j, ends, lists)
+        first, last = _listed(packed, chosen, j, begins, room)
         a, b = holes[j] * weights[j, 0], holes[j] * weights[j, 1]
         c, d = holes[j] * weights[j, 2], holes[j] * weights[j, 3]
-        for index in range(first, first + count):
+        for index in range(first, last):
             one = gaps[places[index]]
             one[0] += a
             one[1] += b
@@ -181,36 +198,36 @@ def _forth(packed, chosen, holes, weights, room, sums, gaps):  # type: ignore[no
 
 
 @numba.njit(nogil=True, cache=True)
-def forth(packed, chosen, holes, weights, room, sums, gaps):  # type: ignore[no-untyped-def]
+def forth(packed, chosen, holes, begins, weights, room, sums, gaps):  # type: ignore[no-untyped-def]
     """Add X·weights to the sums and gaps; the weights are rounded."""
     for start in range(0, chosen.size, VARIANTS_IN_BLOCK):
         part = slice(start, min(start + VARIANTS_IN_BLOCK, chosen.size))
         _begin(packed, chosen[part], room)
-        _forth(packed, chosen[part], holes[part], weights[part], room, sums, gaps)
+        _forth(packed, chosen[part], holes[part], begins[start:], weights[part], room, sums, gaps)
 
 
 @numba.njit(nogil=True, cache=True)
-def back(packed, chosen, holes, digits, scale, scores, room, product):  # type: ignore[no-untyped-def]
+def back(packed, chosen, holes, begins, digits, scale, scores, room, product):  # type: ignore[no-untyped-def]
     """Write Xᵀ·scores."""
     for start in range(0, chosen.size, VARIANTS_IN_BLOCK):
         part = slice(start, min(start + VARIANTS_IN_BLOCK, chosen.size))
         _begin(packed, chosen[part], room)
-        _back(packed, chosen[part], holes[part], digits, scale, scores, room, product[part])
+        _back(packed, chosen[part], holes[part], begins[start:], digits, scale, scores, room, product[part])
 
 
 @numba.njit(nogil=True, cache=True)
-def around(packed, chosen, holes, mean, square, digits, scale, scores, total, room, sums, gaps, level):  # type: ignore[no-untyped-def]
+def around(packed, chosen, holes, begins, mean, square, digits, scale, scores, total, room, sums, gaps, level):  # type: ignore[no-untyped-def]
     """Add X·z to the sums and gaps and means times z to the level, z = square·(Xᵀ·scores − mean·total)."""
     product = np.zeros((VARIANTS_IN_BLOCK, VECTORS))
     for start in range(0, chosen.size, VARIANTS_IN_BLOCK):
         part = slice(start, min(start + VARIANTS_IN_BLOCK, chosen.size))
         here, z = chosen[part], product[: min(VARIANTS_IN_BLOCK, chosen.size - start)]
         _begin(packed, here, room)
-        _back(packed, here, holes[part], digits, scale, scores, room, z)
+        _back(packed, here, holes[part], begins[start:], digits, scale, scores, room, z)
         for q in range(here.size):
             for c in range(VECTORS):
                 z[q, c] = square[start + q] * (z[q, c] - mean[start + q] * total[c])
-        _forth(packed, here, holes[part], z, room, sums, gaps)  # rounds z
+        _forth(packed, here, holes[part], begins[start:], z, room, sums, gaps)  # rounds z
         for q in range(here.size):
             for c in range(VECTORS):
                 level[c] += mean[start + q] * z[q, c]

@@ -1,8 +1,8 @@
 """Products with packed genotypes that never decode a whole file.
 
-In whole numbers (`DigitProducts`, single precision, processors with AVX-512's VNNI) genotypes stay bytes and vectors
-become three digits to the base 256. In floating point (`FloatProducts`) a few variants and some hundred samples at a
-time are unpacked into a tile that stays in the first-level cache and multiplied there.
+In whole numbers (`DigitProducts`, single precision, many samples, processors with AVX-512's VNNI) genotypes stay bytes
+and vectors become three digits to the base 256. In floating point (`FloatProducts`) a few variants and some hundred
+samples at a time are unpacked into a tile that stays in the first-level cache and multiplied there.
 `benchmarks/speed/packed_genotypes.py` measures both against each other, against blocks that NumPy decodes and BLAS
 multiplies, and against tables of partial sums for every value of a byte.
 """
@@ -18,6 +18,8 @@ from certpca.arrays import Array, Indices, Vector
 from certpca.operators.packed import MISSING, Packed, decoded, read_only
 
 Scores = TypeVar("Scores")
+
+FEWEST_SAMPLES = 4096  # from which whole numbers are faster: each variant takes some steps of its own
 
 
 def products(samples: int, vectors: int, dtype: Any, threads: int) -> "Products[Any]":
@@ -37,7 +39,7 @@ def products(samples: int, vectors: int, dtype: Any, threads: int) -> "Products[
     if np.dtype(dtype) == np.float32:
         from certpca.operators.packed_dots import HAS_DOTS, MOST_SAMPLES
 
-        if HAS_DOTS and samples <= MOST_SAMPLES:
+        if HAS_DOTS and FEWEST_SAMPLES <= samples <= MOST_SAMPLES:
             return DigitProducts(samples, vectors, threads)
     return FloatProducts(samples, vectors, dtype, threads)
 
@@ -186,12 +188,9 @@ def _scratch(samples: int) -> tuple[Any, ...]:
         np.zeros(DOTS, dtype=np.float32),
         np.zeros((quads, DOTS, 4), dtype=np.int8),
         _aligned((quads, 4, CHUNK), np.uint8),
-        (
-            np.zeros(samples // 4 + CHUNK, dtype=np.int32),
-            np.zeros(LISTED + samples, dtype=np.int32),
-            np.zeros(even, dtype=np.int64),
-            np.zeros(even, dtype=np.int64),
-        ),
+        np.zeros(CHUNK, dtype=np.uint8),
+        np.zeros(samples // 4 + CHUNK, dtype=np.int32),
+        np.zeros(LISTED + samples, dtype=np.int32),
     )
 
 
@@ -242,11 +241,11 @@ class DigitProducts(Products[list[RoundedScores]]):
         """Add X·panel."""
         from certpca.operators.packed_digit_loops import forth
 
+        variants = self._variants(thread, packed, chosen, fill)
         for four, to in zip(self._fours, self._sums[thread], strict=True):
             weights = np.zeros((chosen.size, 4))
             weights[:, : panel[:, four].shape[1]] = panel[:, four]
-            holes = _holes(chosen, fill)
-            forth(read_only(packed), chosen, holes, weights, self._scratch[thread], to.sums, to.gaps)
+            forth(*variants, weights, self._scratch[thread], to.sums, to.gaps)
 
     def back(
         self, thread: int, packed: Packed, chosen: Indices, fill: Vector | None, turned: list[RoundedScores]
@@ -254,11 +253,10 @@ class DigitProducts(Products[list[RoundedScores]]):
         """Return Xᵀ·scores."""
         from certpca.operators.packed_digit_loops import back
 
-        product, holes = np.empty((chosen.size, self._padded), dtype=np.float32), _holes(chosen, fill)
-        room = np.empty((chosen.size, 4))
+        product, room = np.empty((chosen.size, self._padded), dtype=np.float32), np.empty((chosen.size, 4))
+        variants = self._variants(thread, packed, chosen, fill)
         for four, given in zip(self._fours, turned, strict=True):
-            scores = given.digits, given.scale, given.rounded
-            back(read_only(packed), chosen, holes, *scores, self._scratch[thread], room)
+            back(*variants, given.digits, given.scale, given.rounded, self._scratch[thread], room)
             product[:, four] = room
         return product[:, : self._vectors]
 
@@ -275,10 +273,10 @@ class DigitProducts(Products[list[RoundedScores]]):
         """Add the product there and back."""
         from certpca.operators.packed_digit_loops import around
 
+        variants = self._variants(thread, packed, chosen, fill)
         for given, to in zip(turned, self._sums[thread], strict=True):
             scores = given.digits, given.scale, given.rounded, given.total
-            sums = self._scratch[thread], to.sums, to.gaps, to.level
-            around(read_only(packed), chosen, _holes(chosen, fill), mean, square, *scores, *sums)
+            around(*variants, mean, square, *scores, self._scratch[thread], to.sums, to.gaps, to.level)
 
     def total(self) -> Array:
         """Add up what threads have."""
@@ -288,15 +286,21 @@ class DigitProducts(Products[list[RoundedScores]]):
             whole[:, four] = found[: self._samples]
         return np.ascontiguousarray(whole[:, : self._vectors])
 
+    def _variants(
+        self, thread: int, packed: Packed, chosen: Indices, fill: Vector | None
+    ) -> tuple[Packed, Indices, Vector, Indices]:
+        """Return variants with what missing genotypes count, and where these are listed."""
+        from certpca.operators.packed_digit_loops import list_missing
+
+        holes, begins = np.zeros(chosen.size) if fill is None else fill, np.zeros(chosen.size + 1, dtype=np.int64)
+        list_missing(read_only(packed), chosen, holes, self._scratch[thread], begins)
+        return read_only(packed), chosen, holes, begins
+
 
 def unpacking_table(dtype: Any) -> Array:
     """Return for each byte the four counts it decodes to, zero where missing, and four marks of missing ones."""
     counts = decoded()
     return np.concatenate([np.where(counts == MISSING, 0, counts), counts == MISSING], axis=1).astype(dtype)
-
-
-def _holes(chosen: Indices, fill: Vector | None) -> Vector:
-    return np.zeros(chosen.size) if fill is None else fill
 
 
 def _aligned(shape: tuple[int, ...], dtype: Any) -> Any:
