@@ -37,6 +37,14 @@ def test_a_slot_is_not_used_again_before_its_part_is_done() -> None:
     assert set(slots) == {-1}
 
 
+@pytest.fixture
+def waiting() -> int:
+    """The thread that waits for the others and hears Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals reach the main thread alone")
+    return threading.get_ident()
+
+
 def nothing(slot: int, part: int) -> None:
     del slot, part
 
@@ -65,11 +73,8 @@ def test_an_error_ends_all_threads(place: str) -> None:
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("certpca-worker")]
 
 
-def test_ctrl_c_ends_all_threads_after_the_parts_they_are_at() -> None:
+def test_ctrl_c_ends_all_threads_after_the_parts_they_are_at(waiting: int) -> None:
     done: list[int] = []
-    waiting = threading.get_ident()
-    if waiting != threading.main_thread().ident:
-        pytest.skip("signals reach the main thread alone")
 
     def work(thread: int, part: int, made: None) -> None:
         del thread, made
@@ -83,11 +88,8 @@ def test_ctrl_c_ends_all_threads_after_the_parts_they_are_at() -> None:
     assert len(done) < 9_000
 
 
-def test_ctrl_c_after_everything_is_read_ends_the_work() -> None:
+def test_ctrl_c_after_everything_is_read_ends_the_work(waiting: int) -> None:
     done: list[int] = []
-    waiting = threading.get_ident()
-    if waiting != threading.main_thread().ident:
-        pytest.skip("signals reach the main thread alone")
 
     def work(thread: int, part: int, made: None) -> None:
         del thread, made
@@ -118,10 +120,7 @@ def test_a_thread_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> Non
         share_out(range(10), nothing, lambda thread, part, made: None, 2)
 
 
-def test_ctrl_c_at_any_moment_does_not_hang() -> None:
-    waiting = threading.get_ident()
-    if waiting != threading.main_thread().ident:
-        pytest.skip("signals reach the main thread alone")
+def test_ctrl_c_at_any_moment_does_not_hang(waiting: int) -> None:
 
     for number in range(60):
         timer = threading.Timer(number * 1e-4, signal.pthread_kill, (waiting, signal.SIGINT))

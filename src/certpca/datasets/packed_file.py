@@ -66,8 +66,8 @@ class PackedFile:
         """Read rows that lie together."""
         room = memoryview(table.data).cast("B")
         begin, done = self._header + first * self.length, 0
-        handle = self._opened()
         try:
+            handle = self._opened()
             while done < len(room) and (got := self._read_at(handle, begin + done, room[done:])):
                 done += got
         except OSError as error:
@@ -90,9 +90,5 @@ class PackedFile:
         with self._lock:  # threads ask at once
             if self._handle is None:
                 flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-                try:
-                    self._handle = os.open(self.file, flags)
-                except OSError as error:
-                    msg = f"{str(self.file)!r} cannot be read: {error.strerror or error}"
-                    raise DataFileError(msg) from error
+                self._handle = os.open(self.file, flags)
             return self._handle

@@ -33,7 +33,7 @@ BY_VARIANTS, BY_SAMPLES = 1, 0  # the third byte
 HEADER = 3
 ENDINGS = (".bed", ".bim", ".fam")
 LARGEST_RUN = 2 << 20  # packed bytes read at a time: they are in a cache when they are worked on
-GAPPED = 3  # runs
+GAPPED = 3  # runs for which there is room besides, where rows with gaps between them are read
 VARIANTS_TOGETHER = 128  # of a run, and more bytes if need be
 
 
@@ -280,7 +280,6 @@ class PlinkFile(Reader):
             return
         length = self._table.length
         wanted = min(max(LARGEST_RUN // length, VARIANTS_TOGETHER), -(-rows.size // threads))
-        # Where there are gaps between rows, stretches with gaps are in memory besides.
         width = max(1, min(wanted, self.bytes_allowed // ((slots_for(rows.size, threads) + GAPPED) * length)))
         width -= width % VARIANTS_TOGETHER if width > VARIANTS_TOGETHER else 0
         parts = [slice(start, min(start + width, rows.size)) for start in range(0, rows.size, width)]

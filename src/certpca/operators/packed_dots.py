@@ -17,7 +17,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from certpca.operators.packed_registers import can
+from certpca.operators.packed_registers import can, everywhere, first_byte
 
 HAS_DOTS = can("avx512f", "avx512bw", "avx512vnni", "avx512vbmi", "avx512vbmi2")
 
@@ -43,7 +43,7 @@ def _two_rows(
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        codes, numbers, room = (_base(context, builder, signature, arguments, place) for place in (0, 4, 6))
+        codes, numbers, room = (first_byte(context, builder, signature, arguments, place) for place in (0, 4, 6))
         _, at, other, chunks, _, begin, _, to, past = arguments
         held = [[_cgutils.alloca_once(builder, _INTS) for _ in range(DOTS)] for _ in range(2)]
         for registers, place in zip(held, (to, past), strict=True):
@@ -71,7 +71,7 @@ def _interleave(_typing: Any, packed: Any, at0: Any, at1: Any, at2: Any, at3: An
     """Write 64 bytes of four rows to four registers in which the bytes of the rows take turns; see `MIXED`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        codes, room = (_base(context, builder, signature, arguments, place) for place in (0, 5))
+        codes, room = (first_byte(context, builder, signature, arguments, place) for place in (0, 5))
         rows = [_load(builder, codes, place) for place in arguments[1:5]]
         for index, register in enumerate(_mix(rows, lambda *given: _merged(builder, *given))):
             _store(builder, register, room, arguments[6], CHUNK * index)
@@ -87,7 +87,9 @@ def _weigh(_typing: Any, mixed: Any, at: Any, quads: Any, digits: Any, scales: A
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        codes, numbers, factors, room = (_base(context, builder, signature, arguments, place) for place in (0, 3, 4, 5))
+        codes, numbers, factors, room = (
+            first_byte(context, builder, signature, arguments, place) for place in (0, 3, 4, 5)
+        )
         _, at, quads, _, _, _, to = arguments
         held = [[_cgutils.alloca_once(builder, _INTS) for _ in range(DOTS)] for _ in range(2)]
         for pair in ((0, 1), (2, 3)):  # as many sums as there are registers
@@ -98,7 +100,7 @@ def _weigh(_typing: Any, mixed: Any, at: Any, quads: Any, digits: Any, scales: A
                 counts = [_counts(builder, row, shift) for shift in pair]
                 first = builder.mul(loop.index, _LONG(4 * DOTS))
                 for index in range(DOTS):
-                    digit = _everywhere(builder, _load(builder, numbers, first, 4 * index, _INT))
+                    digit = everywhere(builder, _load(builder, numbers, first, 4 * index, _INT), LANES)
                     for count, registers in zip(counts, held, strict=True):
                         _add_dots(builder, registers[index], count, digit)
             for shift, registers in zip(pair, held, strict=True):
@@ -106,7 +108,7 @@ def _weigh(_typing: Any, mixed: Any, at: Any, quads: Any, digits: Any, scales: A
                     place = CHUNK * (shift * VECTORS + vector)
                     total = _load(builder, room, to, place, _FLOATS)
                     for index in range(DIGITS * vector, DIGITS * (vector + 1)):
-                        factor = _everywhere(builder, _load(builder, factors, _LONG(4 * index), 0, _FLOAT))
+                        factor = everywhere(builder, _load(builder, factors, _LONG(4 * index), 0, _FLOAT), LANES)
                         part = builder.sitofp(builder.load(registers[index]), _FLOATS)
                         product = builder.fmul(part, factor, flags=("contract",))
                         total = builder.fadd(total, product, flags=("contract",))
@@ -124,7 +126,7 @@ def _bytes_with_missing(_typing: Any, packed: Any, at: Any, byte: Any, listed: A
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        codes, room = (_base(context, builder, signature, arguments, place) for place in (0, 3))
+        codes, room = (first_byte(context, builder, signature, arguments, place) for place in (0, 3))
         _, at, byte, _, count = arguments
         row = _load(builder, codes, at)
         high = builder.and_(_shifted_bits(builder, row, 1), ir.Constant(_BYTES, [0x55] * 64))
@@ -134,7 +136,7 @@ def _bytes_with_missing(_typing: Any, packed: Any, at: Any, byte: Any, listed: A
         places = ir.Constant(_BYTES, list(range(64)))
         squeeze = _function(builder, _BYTES, [_BYTES, _BYTES, some.type], "avx512.mask.compress.v64i8")
         where, which = (builder.call(squeeze, [found, places, some]) for found in (places, bits))
-        first = _everywhere(builder, builder.trunc(byte, _INT))
+        first = everywhere(builder, builder.trunc(byte, _INT), LANES)
 
         def write(part: int) -> None:
             lanes = ir.Constant(_INTS, list(range(LANES * part, LANES * (part + 1))))
@@ -205,11 +207,6 @@ def _function(builder: Any, result: Any, operands: list[Any], name: str) -> Any:
     return _cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, operands), f"llvm.x86.{name}")
 
 
-def _base(context: Any, builder: Any, signature: Any, arguments: Any, place: int) -> Any:
-    array = context.make_array(signature.args[place])(context, builder, arguments[place])
-    return builder.bitcast(array.data, _BYTE.as_pointer())
-
-
 def _address(builder: Any, base: Any, place: Any, further: int, kind: Any) -> Any:
     return builder.bitcast(builder.gep(base, [builder.add(place, _LONG(further))]), kind.as_pointer())
 
@@ -220,12 +217,6 @@ def _load(builder: Any, base: Any, place: Any, further: int = 0, kind: Any = _BY
 
 def _store(builder: Any, value: Any, base: Any, place: Any, further: int) -> None:
     builder.store(value, _address(builder, base, place, further, value.type), align=1)
-
-
-def _everywhere(builder: Any, value: Any) -> Any:
-    nothing = ir.Constant(ir.VectorType(value.type, LANES), ir.Undefined)
-    first = builder.insert_element(nothing, value, _INT(0))
-    return builder.shuffle_vector(first, nothing, ir.Constant(_INTS, [0] * LANES))
 
 
 two_rows: Any = intrinsic(_two_rows)

@@ -87,7 +87,7 @@ class Products(ABC, Generic[Scores]):
 
 
 @final
-class FloatProducts(Products[Array]):
+class FloatProducts(Products[tuple[Array, Array]]):
     """Products of unpacked tiles; see `packed_loops.py`."""
 
     def __init__(self, samples: int, vectors: int, dtype: Any, threads: int) -> None:
@@ -96,11 +96,11 @@ class FloatProducts(Products[Array]):
         self._sums = np.zeros((threads, self._padded, samples), dtype=dtype)
         self._levels = np.zeros((threads, self._padded), dtype=dtype)
 
-    def turned(self, scores: Array) -> Array:
-        """Return one row for each vector."""
+    def turned(self, scores: Array) -> tuple[Array, Array]:
+        """Return one row for each vector, and their sums."""
         turned = np.zeros((self._padded, self._samples), dtype=self._dtype)
         turned[: self._vectors] = scores.T
-        return turned
+        return turned, turned.sum(axis=1)
 
     def forth(self, thread: int, packed: Packed, chosen: Indices, fill: Vector | None, panel: Array) -> None:
         """Add X·panel."""
@@ -110,13 +110,15 @@ class FloatProducts(Products[Array]):
         weights[:, : self._vectors] = panel
         forth(*self._variants(packed, chosen, fill), weights, self._sums[thread])
 
-    def back(self, thread: int, packed: Packed, chosen: Indices, fill: Vector | None, turned: Array) -> Array:
+    def back(
+        self, thread: int, packed: Packed, chosen: Indices, fill: Vector | None, turned: tuple[Array, Array]
+    ) -> Array:
         """Return Xᵀ·scores."""
         from certpca.operators.packed_loops import back
 
         del thread
         product = np.zeros((chosen.size, self._padded), dtype=self._dtype)
-        back(*self._variants(packed, chosen, fill), turned, product)
+        back(*self._variants(packed, chosen, fill), turned[0], product)
         return product[:, : self._vectors]
 
     def around(
@@ -127,14 +129,14 @@ class FloatProducts(Products[Array]):
         fill: Vector | None,
         mean: Vector,
         square: Vector,
-        turned: Array,
+        turned: tuple[Array, Array],
     ) -> None:
         """Add the product there and back."""
         from certpca.operators.packed_loops import around
 
         scaling = mean.astype(self._dtype), square.astype(self._dtype)
         to = self._sums[thread], self._levels[thread]
-        around(*self._variants(packed, chosen, fill), *scaling, turned, turned.sum(axis=1), *to)
+        around(*self._variants(packed, chosen, fill), *scaling, *turned, *to)
 
     def total(self) -> Array:
         """Add up what threads have."""

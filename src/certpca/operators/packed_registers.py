@@ -42,17 +42,17 @@ def _spread(_typing: Any, packed: Any, row: Any, begin: Any, value: Any, tile: A
         chosen = ir.Constant(
             ir.VectorType(ir.IntType(32), count), [count + i if i % 4 == 1 else i for i in range(count)]
         )
-        table = builder.shuffle_vector(known, _everywhere(builder, arguments[3], count), chosen)
+        table = builder.shuffle_vector(known, everywhere(builder, arguments[3], count), chosen)
         if double and not HAS_AVX512:  # AVX2 permutes single numbers only: a double is two of them
             kind = ir.VectorType(ir.FloatType(), 8)
             integer, table = ir.IntType(32), builder.bitcast(table, kind)
-            doubled = builder.shl(_everywhere(builder, builder.zext(loaded, integer), 8), _constant(integer, [1] * 8))
+            doubled = builder.shl(everywhere(builder, builder.zext(loaded, integer), 8), _constant(integer, [1] * 8))
             index = builder.lshr(doubled, _constant(integer, [2 * (i // 2) for i in range(8)]))
             index = builder.or_(builder.and_(index, _constant(integer, [6] * 8)), _constant(integer, [0, 1] * 4))
         else:
             kind, integer = ir.VectorType(real, count), ir.IntType(64 if double else 32)
             word = loaded if 2 * count == integer.width else builder.zext(loaded, integer)
-            index = builder.lshr(_everywhere(builder, word, count), _constant(integer, [2 * i for i in range(count)]))
+            index = builder.lshr(everywhere(builder, word, count), _constant(integer, [2 * i for i in range(count)]))
         name = "avx2.permps" if not HAS_AVX512 else f"avx512.permvar.{'df' if double else 'sf'}.512"
         form = ir.FunctionType(kind, [kind, index.type])
         permute = _cgutils.get_or_insert_function(builder.module, form, f"llvm.x86.{name}")
@@ -74,10 +74,7 @@ def _counts(_typing: Any, packed: Any, at: Any, mask: Any, begin: Any, words: An
         long = ir.IntType(64)
         kind = ir.VectorType(long, 8)
         low, one = (ir.Constant(kind, [entry] * 8) for entry in (0x5555555555555555, 1))
-        bases = [
-            builder.bitcast(_array(context, builder, signature, arguments, place).data, ir.IntType(8).as_pointer())
-            for place in (0, 2)
-        ]
+        bases = [first_byte(context, builder, signature, arguments, place) for place in (0, 2)]
         ones = _cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind]), "llvm.ctpop.v8i64")
         sums = [_cgutils.alloca_once_value(builder, ir.Constant(kind, [0] * 8)) for _ in range(3)]
         for register in sums:
@@ -131,7 +128,13 @@ def _constant(integer: Any, entries: list[int]) -> Any:
     return ir.Constant(ir.VectorType(integer, len(entries)), entries)
 
 
-def _everywhere(builder: Any, value: Any, lanes: int) -> Any:
+def first_byte(context: Any, builder: Any, signature: Any, arguments: Any, place: int) -> Any:
+    """Return a pointer to where the numbers of an array that is an argument begin."""
+    return builder.bitcast(_array(context, builder, signature, arguments, place).data, ir.IntType(8).as_pointer())
+
+
+def everywhere(builder: Any, value: Any, lanes: int) -> Any:
+    """Return a register that holds a value in all lanes."""
     nothing = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
     first = builder.insert_element(nothing, value, ir.IntType(32)(0))
     return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes))
