@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from certpca.arrays import Indices, Vector
-from certpca.budget import Step
+from certpca.budget import Progress, Step
 
 RANDOM = "-random"  # how kinds of certificates end that hold with a probability
 FAILURE = 1e-12  # the probability with which one of these may be wrong
@@ -31,6 +31,13 @@ class Status(Enum):
         "finished: the support is wider than the sparsity, as the accuracy mode allows; "
         "leave epsilon unset for at most `sparsity` loadings"
     )
+
+
+def ending(progress: Progress, otherwise: Status) -> Status:
+    """Return how a run ended: by a signal or a listener, by a limit, or otherwise."""
+    if not progress.cut_short:
+        return otherwise
+    return Status.INTERRUPTED if progress.interrupted else Status.OUT_OF_BUDGET
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,6 +132,9 @@ class Certificate:
         Arrays by name, and for trees of regions how these are split.
     objective, outside, inside
         What the checker made of the rest when the certificate was made.
+    seconds, status
+        How long the search for it took and how that ended. Neither is part of what is proved, nor is the status written
+        to files.
     """
 
     kind: str
@@ -142,6 +152,7 @@ class Certificate:
     outside: int = 0
     inside: int = 0
     seconds: float = 0.0
+    status: Status | None = None
 
     @property
     def gap(self) -> float:

@@ -92,6 +92,10 @@ class Examiner:
         """The hash of the data."""
         return fingerprint(self._source)
 
+    def prepare(self) -> None:
+        """Hash and measure the data now, not with the first certificate."""
+        _ = self.fingerprint, self._prepared
+
     @cached_property
     def _prepared(self) -> Prepared:
         return prepare(self._source)

@@ -28,19 +28,21 @@ def _nobody(prepared: Prepared) -> tuple[Mask, Mask]:
 def _trace_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """λ_max of a principal submatrix is at most its trace: the k largest diagonal entries."""
     del objective
-    diagonal = np.concatenate([(block**2).sum(axis=0) for _, block in prepared.blocks()])
-    top = np.sort(diagonal)[-certificate.sparsity :]
+    top = np.sort(prepared.diagonal())[-certificate.sparsity :]
     return prepared.lift(float(top.sum()) * (1 + gamma(prepared.depth + prepared.size + 8))), *_nobody(prepared)
 
 
 def _eigenvalue_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """No sparse vector captures more than the best dense one."""
     del certificate, objective
-    gram = np.zeros((prepared.depth, prepared.depth))
-    for _, block in prepared.blocks():
-        gram += block @ block.T
-    bound = largest_eigenvalue((gram + gram.T) / 2, gamma(prepared.size + 8) * prepared.trace)
-    return prepared.lift(bound), *_nobody(prepared)
+
+    def bound() -> float:
+        gram = np.zeros((prepared.depth, prepared.depth))
+        for _, block in prepared.blocks():
+            gram += block @ block.T
+        return largest_eigenvalue((gram + gram.T) / 2, gamma(prepared.size + 8) * prepared.trace)
+
+    return prepared.lift(prepared.once("largest-eigenvalue", bound)), *_nobody(prepared)
 
 
 def _row_sum_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
