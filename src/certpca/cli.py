@@ -14,6 +14,7 @@ from certpca.errors import CertpcaError
 EXIT_REFUSED = 1
 EXIT_BAD_INPUT = 2
 DEMO_SPARSITY = 7
+SCALINGS = ("correlation", "hardy-weinberg", "uncentred")
 GENOTYPE_SETTINGS = ("maf", "max_missing", "keep", "remove", "chromosomes", "every")
 
 
@@ -101,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     verify = commands.add_parser("verify", help="check a certificate against data, trusting nothing", epilog=formats)
     verify.add_argument("certificate", help="JSON file written by certify; its evidence lies beside it")
     verify.add_argument("file", help="the data or the matrix it was made for")
+    _add_expectations(verify)
     _add_file_options(verify)
     verify.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     verify.set_defaults(run=_verify)
@@ -140,6 +142,46 @@ def _add_data_options(command: argparse.ArgumentParser, *, several: bool = False
     else:
         command.add_argument("-k", "--sparsity", type=int, required=True, help="largest number of nonzero loadings")
     _add_preparation_options(command)
+
+
+def _add_expectations(command: argparse.ArgumentParser) -> None:
+    expected = command.add_argument_group(
+        "what you expect",
+        "How data become a matrix, the certificate says, and the verdict in words of its own. With these options it is "
+        "refused where it is about another matrix than `certpca solve` makes with the same ones, or proves less.",
+    )
+    expected.add_argument("-k", "--sparsity", type=int, help="largest number of nonzero loadings")
+    expected.add_argument("--max-gap", type=float, help="the largest gap you accept")
+    expected.add_argument("--unscaled", action="store_true", help="the covariance of centred columns")
+    expected.add_argument("--correlation", action="store_true", help="columns scaled to unit variance")
+    expected.add_argument("--hardy-weinberg", action="store_true", help="genotypes divided by √(2p(1 - p))")
+    expected.add_argument("--uncentred", action="store_true", help="column means not subtracted")
+    expected.add_argument("--covariance", action="store_true", help="the file holds the matrix itself")
+    expected.add_argument("--missing", choices=("error", "mean"), help="error: no missing values were filled")
+
+
+def _expected(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what the reader of a certificate expects, as keywords of `verify`."""
+    named = {"sparsity": options.sparsity, "max_gap": options.max_gap, "missing": options.missing}
+    expected: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+    if options.covariance:
+        _refuse_preparation(options, ("unscaled", *SCALINGS))
+        return {**expected, "covariance": True}
+    if options.unscaled or any(getattr(options, flag.replace("-", "_")) for flag in SCALINGS):
+        center = not options.uncentred
+        return {**expected, "covariance": False, "center": center, "scale": _scale(options), "ddof": int(center)}
+    return expected
+
+
+def _scale(options: argparse.Namespace) -> bool | str:
+    return "2pq" if options.hardy_weinberg else bool(options.correlation)
+
+
+def _refuse_preparation(options: argparse.Namespace, flags: Sequence[str]) -> None:
+    for flag in flags:
+        if getattr(options, flag.replace("-", "_")):
+            msg = f"--covariance uses the matrix as it is; --{flag} cannot be applied to it"
+            raise _usage_error(msg)
 
 
 def _add_preparation_options(command: argparse.ArgumentParser) -> None:
@@ -215,14 +257,11 @@ def _preparation(options: argparse.Namespace, names: Any) -> dict[str, Any]:
         return {
             "names": names,
             "center": not options.uncentred,
-            "scale": "2pq" if options.hardy_weinberg else options.correlation,
+            "scale": _scale(options),
             "missing": options.missing,
             **_device(options),
         }
-    for flag in ("correlation", "hardy-weinberg", "uncentred"):
-        if getattr(options, flag.replace("-", "_")):
-            msg = f"--covariance uses the matrix as it is; --{flag} cannot be applied to it"
-            raise _usage_error(msg)
+    _refuse_preparation(options, SCALINGS)
     if options.missing != "error":
         msg = "--covariance uses the matrix as it is; --missing cannot be applied to it"
         raise _usage_error(msg)
@@ -356,9 +395,10 @@ def _verify(options: argparse.Namespace) -> int:
     from certpca.storage import load_certificate, proof_to_dict
 
     certificate = load_certificate(options.certificate)
+    expected = _expected(options)
     table = _table(options, options.file)
     try:
-        proof = verify(certificate, table.data)
+        proof = verify(certificate, table.data, **expected)
     except CertificateError as error:
         if options.json:
             _print_json({"proved": False, "reason": str(error)})
@@ -367,7 +407,7 @@ def _verify(options: argparse.Namespace) -> int:
     if options.json:
         _print_json(proof_to_dict(proof, certificate))
     else:
-        print_proof(proof, certificate, sys.stdout)
+        print_proof(proof, certificate, "", sys.stdout)
     return 0
 
 
@@ -414,14 +454,14 @@ def _report(options: argparse.Namespace) -> int:
             **given,
         )
     print(f"wrote {target}")
-    if facts.check is not None and facts.refused:
-        print(f"certpca: refused: {facts.check.refusal}", file=sys.stderr)
+    if facts.refusal:
+        print(f"certpca: refused: {facts.refusal}", file=sys.stderr)
         return EXIT_REFUSED
     return 0
 
 
 _ENDINGS = {"html": ".html", "markdown": ".md", "png": ".png", "svg": ".svg"}
-_TYPED_FLAGS = ("covariance", "correlation", "hardy-weinberg", "uncentred")
+_TYPED_FLAGS = ("covariance", *SCALINGS)
 
 
 def _typed_again(options: argparse.Namespace) -> list[str]:

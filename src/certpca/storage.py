@@ -150,7 +150,11 @@ def proof_to_dict(proof: Proof, certificate: Certificate) -> dict[str, Any]:
         "gap": proof.gap,
         "features_in_no_optimum": proof.outside.tolist(),
         "features_in_every_optimum": proof.inside.tolist(),
-        "matrix": certificate.matrix,
+        "failure_probability": proof.failure_probability,
+        "size": proof.size,
+        "matrix": proof.matrix,
+        "normalisation": dict(proof.normalisation),
+        "reading": dict(certificate.reading),
     }
 
 

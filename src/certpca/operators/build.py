@@ -157,6 +157,7 @@ def from_data(
         data = ArrayReader(data)
     if not isinstance(scale, str):
         scale = bool(scale)
+    center = bool(center)
     if client is not None and is_dask_array(data):
         data = dask_array_reader(data, client)
     values, found = values_and_names(data)
@@ -200,8 +201,8 @@ def _check_options(missing: Missing, scale: Scale, ddof: int | None, *, center: 
     if isinstance(scale, str) and (scale != "2pq" or not center):
         msg = f'scale must be True (unit variances), False or "2pq", which needs centring; got {scale!r}'
         raise InvalidProblemError(msg)
-    if ddof is not None and not isinstance(ddof, (int, np.integer)):
-        msg = f"ddof must be a whole number, got {ddof!r}"
+    if ddof is not None and (not isinstance(ddof, (int, np.integer)) or isinstance(ddof, bool) or ddof < 0):
+        msg = f"ddof must be a whole number from 0, got {ddof!r}"
         raise InvalidProblemError(msg)
 
 
