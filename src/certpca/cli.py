@@ -226,7 +226,7 @@ def _table(options: argparse.Namespace, file: str) -> Any:
     settings = {name: getattr(options, name) for name in GENOTYPE_SETTINGS if getattr(options, name) is not None}
     if "chromosomes" in settings:
         settings["chromosomes"] = settings["chromosomes"].split(",")
-    return load_table(file, array=options.array, genotypes=settings, memory=options.memory)
+    return load_table(file, array=options.array, memory=options.memory, **settings)
 
 
 def _add_proof_options(command: argparse.ArgumentParser) -> None:
