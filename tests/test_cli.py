@@ -20,7 +20,7 @@ from scipy.io import mmwrite
 import certpca
 from certpca import Solution
 from certpca.cli import main
-from certpca.rounded import down
+from certpca.rounded import down, percent_down
 
 Run = Callable[..., tuple[int, str, str]]
 PROGRAM = [sys.executable, "-m", "certpca.cli"]
@@ -151,7 +151,7 @@ def test_report_for_people(run: Run, table: Path, numbers: np.ndarray) -> None:
     assert (status, err) == (0, "")
     assert out.startswith("2 of 4 features, covariance matrix (centred, divided by 29) of 30 x 4 data")
     assert down(solution.objective) in out
-    assert f"{solution.explained_variance_ratio:.2%}" in out
+    assert percent_down(solution.explained_variance_ratio) in out
     assert solution.status.value in out
     assert solution.names is not None
     for name, loading in zip(solution.names, solution.loadings, strict=True):

@@ -153,6 +153,7 @@ def _solved(
         history=progress.history,
         details=dict(candidate.details),
         certificate=certificate,
+        reading=operator.reading,
     )
 
 

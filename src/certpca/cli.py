@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -210,6 +210,9 @@ def _add_file_options(command: argparse.ArgumentParser) -> None:
         metavar="GIB",
         help="for data on their way from a file that can be streamed (bed, h5ad, npy, parquet, zarr)",
     )
+    command.add_argument(
+        "--like", metavar="RESULT", help="read the file as it was read for a stored result (filters, array, columns)"
+    )
     genotypes = command.add_argument_group("PLINK files (.bed)")
     genotypes.add_argument("--maf", type=float, help="leave out variants whose rarer allele is rarer than this")
     genotypes.add_argument("--max-missing", type=float, help="leave out variants with a larger share of missing calls")
@@ -219,14 +222,19 @@ def _add_file_options(command: argparse.ArgumentParser) -> None:
     genotypes.add_argument("--every", type=int, metavar="N", help="only every nth variant")
 
 
-def _table(options: argparse.Namespace, file: str) -> Any:
-    """Read a data file with the filters asked for."""
-    from certpca.datasets import load_table
+def _table(options: argparse.Namespace, file: str, recorded: Mapping[str, Any] | None = None) -> Any:
+    """Read a data file as a result records it was read, or as the options say where they say something."""
+    from certpca.datasets import load_table, reading_from_json
+    from certpca.storage import load_reading
 
+    if options.like:
+        recorded = load_reading(options.like)
     settings = {name: getattr(options, name) for name in GENOTYPE_SETTINGS if getattr(options, name) is not None}
     if "chromosomes" in settings:
         settings["chromosomes"] = settings["chromosomes"].split(",")
-    return load_table(file, array=options.array, memory=options.memory, **settings)
+    if options.array is not None:
+        settings["array"] = options.array
+    return load_table(file, memory=options.memory, **{**reading_from_json(recorded or {}), **settings})
 
 
 def _add_proof_options(command: argparse.ArgumentParser) -> None:
@@ -251,11 +259,12 @@ def _numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",")]
 
 
-def _preparation(options: argparse.Namespace, names: Any) -> dict[str, Any]:
+def _preparation(options: argparse.Namespace, table: Any) -> dict[str, Any]:
     """Say how the table of a file becomes a matrix."""
+    origin = {"names": table.names, "reading": table.reading}
     if not options.covariance:
         return {
-            "names": names,
+            **origin,
             "center": not options.uncentred,
             "scale": _scale(options),
             "missing": options.missing,
@@ -265,7 +274,7 @@ def _preparation(options: argparse.Namespace, names: Any) -> dict[str, Any]:
     if options.missing != "error":
         msg = "--covariance uses the matrix as it is; --missing cannot be applied to it"
         raise _usage_error(msg)
-    return {"names": names, "covariance": True, **_device(options)}
+    return {**origin, "covariance": True, **_device(options)}
 
 
 def _budget(options: argparse.Namespace) -> Any:
@@ -310,7 +319,7 @@ def _solve(options: argparse.Namespace) -> int:
             certify=options.certify,
             target_gap=options.target_gap,
             checkpoint=options.checkpoint,
-            **_preparation(options, table.names),
+            **_preparation(options, table),
         )
     if options.json:
         _print_json({**solution_to_dict(solution), **_passes(table.data)})
@@ -341,7 +350,7 @@ def _path(options: argparse.Namespace) -> int:
             budget=budget,
             listener=listener,
             checkpoint=options.checkpoint,
-            **_preparation(options, table.names),
+            **_preparation(options, table),
         )
     if options.json:
         solutions = [solution_to_dict(solution) for solution in found.solutions]
@@ -376,7 +385,7 @@ def _certify(options: argparse.Namespace) -> int:
             budget=budget,
             listener=listener,
             checkpoint=options.checkpoint,
-            **_preparation(options, table.names),
+            **_preparation(options, table),
         )
     if options.json:
         _print_json({**certificate_to_dict(certificate), **_passes(table.data)})
@@ -390,24 +399,28 @@ def _certify(options: argparse.Namespace) -> int:
 
 def _verify(options: argparse.Namespace) -> int:
     from certpca.api import verify
+    from certpca.datasets.reading import as_options
     from certpca.errors import CertificateError
     from certpca.present.terminal import print_proof
     from certpca.storage import load_certificate, proof_to_dict
 
     certificate = load_certificate(options.certificate)
     expected = _expected(options)
-    table = _table(options, options.file)
+    table = _table(options, options.file, certificate.reading)
     try:
         proof = verify(certificate, table.data, **expected)
     except CertificateError as error:
+        reason = str(error)
+        if dict(table.reading) != dict(certificate.reading):
+            reason += f"; its file was read with {as_options(certificate.reading) or 'no options'}"
         if options.json:
-            _print_json({"proved": False, "reason": str(error)})
-        print(f"certpca: {error}", file=sys.stderr)
+            _print_json({"proved": False, "reason": reason})
+        print(f"certpca: {reason}", file=sys.stderr)
         return EXIT_REFUSED
     if options.json:
-        _print_json(proof_to_dict(proof, certificate))
+        _print_json(proof_to_dict(proof, certificate, table.reading))
     else:
-        print_proof(proof, certificate, "", sys.stdout)
+        print_proof(proof, certificate, as_options(table.reading), sys.stdout)
     return 0
 
 
@@ -427,11 +440,12 @@ def _report(options: argparse.Namespace) -> int:
         data=options.data or "",
         path=options.path or "",
         data_options=tuple(_typed_again(options)),
+        reading_options=tuple(_typed_reading(options)),
     )
     given: dict[str, Any] = {}
     if options.data:
-        table = _table(options, options.data)
-        given = {"data": table.data, **_preparation(options, table.names)}
+        table = _table(options, options.data, solution.reading)
+        given = {"data": table.data, **_preparation(options, table)}
         if options.labels:
             given["labels"] = read_labels(options.labels, options.data, table.data.shape[0])
     else:
@@ -468,7 +482,12 @@ def _typed_again(options: argparse.Namespace) -> list[str]:
     """Return the options about the data as one would type them."""
     typed = [f"--{flag}" for flag in _TYPED_FLAGS if getattr(options, flag.replace("-", "_"))]
     typed += ["--missing", options.missing] if options.missing != "error" else []
-    for name in ("array", *GENOTYPE_SETTINGS, "memory"):
+    return [*typed, *_typed_reading(options)]
+
+
+def _typed_reading(options: argparse.Namespace) -> list[str]:
+    typed = []
+    for name in ("like", "array", *GENOTYPE_SETTINGS, "memory"):
         value = getattr(options, name)
         typed += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
     return typed

@@ -116,9 +116,7 @@ class Examiner:
             require_expected(self._source, certificate.sparsity, expected)
         proof = self.examine(certificate)
         most = (expected or {}).get("max_gap")
-        require(
-            most is None or proof.gap <= most, f"it proves a gap of {percent_up(proof.gap)}, which is more than asked"
-        )
+        require(most is None or proof.gap <= most, f"it proves a gap of {percent_up(proof.gap)}, more than expected")
         claim = certificate.upper_bound
         require(isinstance(claim, float) and not math.isnan(claim), "the claimed bound is not a number")
         require(claim >= proof.upper_bound, f"it claims {claim!r} but its evidence proves only {proof.upper_bound!r}")

@@ -283,7 +283,8 @@ def _status(facts: Facts) -> str:
 
 def _commands(facts: Facts) -> list[Block]:
     files, solution = facts.files, facts.solution
-    data = [files.data or "DATA", *files.data_options]
+    like = ["--like", files.result] if files.result and solution.reading else []
+    data = [files.data or "DATA", *files.data_options, *like]
     placeholder = "" if files.data else " Put the file with the data in place of DATA."
     if solution.certificate is None:
         line = shlex.join(["certpca", "certify", *data, "-k", str(solution.sparsity), "--output", "certificate.json"])
@@ -291,18 +292,13 @@ def _commands(facts: Facts) -> list[Block]:
     if not files.certificate:
         text = "With the solution and the data in Python; an error is raised unless the claim holds:"
         return [Paragraph(text), Command("certpca.verify(solution.certificate, data)")]
-    # How data become the matrix, the certificate says; only the array of an archive must be named.
-    array = _array_option(files.data_options)
-    line = shlex.join(["certpca", "verify", files.certificate, files.data or "DATA", *array])
+    # How the file is read and becomes the matrix, the certificate says; those of older versions only the latter.
+    line = shlex.join(["certpca", "verify", files.certificate, files.data or "DATA", *files.reading_options])
     text = (
         "The certificate and its evidence lie beside the result. The checker prepares the data by itself and "
         f"recomputes every number; its exit status is 0 only if the claim holds.{placeholder}"
     )
     return [Paragraph(text), Command(line)]
-
-
-def _array_option(options: Sequence[str]) -> Sequence[str]:
-    return options[options.index("--array") :][:2] if "--array" in options else ()
 
 
 def _listed(names: Sequence[str]) -> str:

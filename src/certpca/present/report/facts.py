@@ -28,13 +28,18 @@ SCORE_COLUMNS = 256
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Where things lie, as far as that is known, for the commands a report prints."""
+    """Where things lie, as far as that is known, for the commands a report prints.
+
+    `data_options` were typed to read and prepare the data, `reading_options` those of them that a stored certificate
+    does not record.
+    """
 
     result: str = ""
     certificate: str = ""
     data: str = ""
     path: str = ""
     data_options: tuple[str, ...] = ()
+    reading_options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
