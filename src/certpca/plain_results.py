@@ -23,7 +23,7 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
         "explained_variance_ratio": solution.explained_variance_ratio,
         "relative_objective": solution.relative_objective,
         "upper_bound": _finite(solution.upper_bound),
-        "gap": _finite(solution.gap) if math.isfinite(solution.upper_bound) else None,
+        "gap": _finite(solution.gap),
         "size": solution.size,
         "sparsity": solution.sparsity,
         "matrix": solution.matrix,
@@ -34,6 +34,7 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
         "refitted": solution.refitted,
         "history": [[step.seconds, step.objective, _finite(step.upper_bound)] for step in solution.history],
         "details": {name: float(value) for name, value in solution.details.items()},
+        "reading": dict(solution.reading),
     }
 
 
@@ -69,6 +70,7 @@ def solution_from_dict(fields: dict[str, Any], certificate: Certificate | None =
         history=tuple(Step(step[0], step[1], _number(step[2])) for step in fields["history"]),
         details=dict(fields["details"]),
         certificate=certificate,
+        reading=dict(fields.get("reading", {})),
     )
 
 
@@ -80,7 +82,7 @@ def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
         "sparsity": certificate.sparsity,
         "upper_bound": certificate.upper_bound,
         "objective": certificate.objective,
-        "gap": certificate.gap,
+        "gap": _finite(certificate.gap),
         "features_in_no_optimum": certificate.outside,
         "features_in_every_optimum": certificate.inside,
         "matrix": certificate.matrix,
@@ -91,6 +93,7 @@ def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
         "loadings": certificate.loadings.tolist(),
         "tree": certificate.tree,
         "seconds": certificate.seconds,
+        "reading": dict(certificate.reading),
     }
 
 
@@ -112,6 +115,7 @@ def certificate_from_dict(fields: dict[str, Any], evidence: dict[str, Any]) -> C
         outside=int(fields["features_in_no_optimum"]),
         inside=int(fields["features_in_every_optimum"]),
         seconds=float(fields["seconds"]),
+        reading=dict(fields.get("reading", {})),
     )
 
 

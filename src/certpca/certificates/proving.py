@@ -60,6 +60,7 @@ class Prover:
             loadings=loadings,
             evidence=evidence,
             tree=tree,
+            reading=self._operator.reading,
         )
         begin = budget.clock()
         proof = self._examiner.examine(draft)
