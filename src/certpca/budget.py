@@ -151,6 +151,11 @@ class Progress:
         return self.deadline - clock()
 
     @property
+    def allowed(self) -> float:
+        """Seconds that the whole call was given."""
+        return self._budget.seconds
+
+    @property
     def timed(self) -> bool:
         """Whether there is a limit on time."""
         return math.isfinite(self.deadline)
@@ -169,14 +174,18 @@ class Progress:
         """End the call, all parts of it."""
         self._call.stopped = True
 
-    def late(self) -> bool:
+    def late(self, aside: float = 0.0) -> bool:
         """Whether a long step must end now: the time is over but for what is set aside, or the user ended the run."""
-        return self._noted(self.interrupted or self.remaining <= self._set_aside)
+        return self._noted(self.interrupted or self.remaining <= self._set_aside + aside)
 
     @property
     def exhausted(self) -> bool:
         """Whether the run must end now."""
         return self._noted(self._steps >= self._budget.steps) or self.late()
+
+    def run_out(self) -> None:
+        """Note that something was left undone because there was no time for it."""
+        self._noted(True)
 
     def _noted(self, over: bool) -> bool:
         part: Progress | None = self if over else None

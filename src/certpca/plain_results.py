@@ -13,7 +13,7 @@ CERTIFICATE_FORMAT = "certpca certificate 1"
 
 
 def solution_to_dict(solution: Solution) -> dict[str, Any]:
-    """Return the fields of a solution as plain JSON values; infinity becomes null."""
+    """Return the fields of a solution as plain JSON values; what is not finite becomes null."""
     return {
         "format": FORMAT,
         "support": solution.support.tolist(),
@@ -21,7 +21,7 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
         "loadings": solution.loadings.tolist(),
         "objective": solution.objective,
         "explained_variance_ratio": solution.explained_variance_ratio,
-        "relative_objective": solution.relative_objective,
+        "relative_objective": _finite(solution.relative_objective),
         "upper_bound": _finite(solution.upper_bound),
         "gap": _finite(solution.gap),
         "size": solution.size,
@@ -59,7 +59,7 @@ def solution_from_dict(fields: dict[str, Any], certificate: Certificate | None =
         loadings=loadings,
         objective=float(fields["objective"]),
         explained_variance_ratio=float(fields["explained_variance_ratio"]),
-        relative_objective=float(fields["relative_objective"]),
+        relative_objective=math.nan if fields["relative_objective"] is None else float(fields["relative_objective"]),
         size=size,
         sparsity=int(fields["sparsity"]),
         matrix=fields["matrix"],

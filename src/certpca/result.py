@@ -64,7 +64,7 @@ class Candidate:
     loadings
         The algorithm's own vector on the support, where it differs from the best one.
     largest_eigenvalue
-        Of the whole operator, where the solver had to compute it.
+        Of the whole operator, where the solver had to compute it; NaN where there was no time for that.
     details
         Numbers particular to the algorithm, by name.
     certificate
@@ -198,7 +198,7 @@ class Solution:
         Objective divided by the trace, the total variance.
     relative_objective
         Objective divided by the largest eigenvalue (the paper's f): 1 is what a dense
-        component captures.
+        component captures. NaN where a limit left no time to compute that.
     size
         Number of features.
     sparsity

@@ -65,6 +65,8 @@ class Prover:
         begin = budget.clock()
         proof = self._examiner.examine(draft)
         self.costs.learn(self.costs.of(kind, evidence), budget.clock() - begin)
+        if kind == "largest-eigenvalue":
+            self.costs.known.add(kind)
         made = replace(
             draft,
             upper_bound=proof.upper_bound * (1 + ROUNDED_UP),

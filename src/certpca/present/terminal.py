@@ -61,7 +61,8 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
     facts = _facts()
     facts.add_row("objective", down(solution.objective))
     facts.add_row("explained variance", f"{solution.explained_variance_ratio:.2%} of the total")
-    facts.add_row("f", f"{solution.relative_objective:.4f} of what a dense component captures")
+    if math.isfinite(solution.relative_objective):
+        facts.add_row("f", f"{solution.relative_objective:.4f} of what a dense component captures")
     if math.isfinite(solution.upper_bound):
         facts.add_row("upper bound", f"{up(solution.upper_bound)} (gap at most {percent_up(solution.gap)})")
     facts.add_row("solver", f"{solution.solver}, {solution.seconds:.2f} s")

@@ -14,6 +14,7 @@ better half goes on after each round, and supports are improved on the matrix of
 being chosen; one more product then says whether any other feature should have been.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -77,6 +78,9 @@ class Auto:
             return Candidate(top_k(diagonal, 1), Status.CONVERGED)
         if sparsity == operator.size:
             return Candidate(np.arange(operator.size), Status.CONVERGED)
+        if progress.late():  # a column is all there is time for
+            column = to_vector(operator.columns(top_k(diagonal, 1)))[:, 0]
+            return Candidate(top_k(np.abs(column), sparsity), Status.OUT_OF_BUDGET, largest_eigenvalue=math.nan)
         frugal = is_large_file(operator)
         accuracy = 1e-2 if frugal else 1e-4
         pairs = leading_eigenpairs(operator, self.eigenvectors, accuracy=accuracy, rng=rng, late=progress.late)

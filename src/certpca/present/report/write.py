@@ -61,7 +61,8 @@ def write_report(
     files
         Names of the files behind all this, for the commands that the report prints.
     budget, listener
-        For the second component and the path; by default half a minute for each.
+        For all of it, the second component and the path above all; by default half a minute. The certificate is
+        verified whatever that takes.
 
     Returns
     -------
