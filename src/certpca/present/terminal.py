@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from certpca.budget import Listener, Step
 from certpca.certificates.checker import Proof
 from certpca.result import FAILURE, PROVED_OPTIMAL, Certificate, Solution, share_lost
-from certpca.rounded import down, percent_up, up
+from certpca.rounded import down, percent_down, percent_up, up
 from certpca.solvers import available_solvers
 
 MOST_LOADINGS = 20
@@ -60,10 +60,10 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
     console.print(Text(f"{solution.support.size} of {solution.size} features", style="bold") + f", {solution.matrix}")
     facts = _facts()
     facts.add_row("objective", down(solution.objective))
-    facts.add_row("explained variance", f"{solution.explained_variance_ratio:.2%} of the total")
+    facts.add_row("explained variance", f"{percent_down(solution.explained_variance_ratio)} of the total")
     facts.add_row("f", f"{solution.relative_objective:.4f} of what a dense component captures")
     if math.isfinite(solution.upper_bound):
-        facts.add_row("upper bound", f"{up(solution.upper_bound)} (gap at most {percent_up(solution.gap)})")
+        facts.add_row("upper bound", f"{up(solution.upper_bound)} (gap {gap_in_words(solution.gap)})")
     facts.add_row("solver", f"{solution.solver}, {solution.seconds:.2f} s")
     facts.add_row("status", solution.status.value)
     for name, value in solution.details.items():
@@ -87,7 +87,7 @@ def print_certificate(certificate: Certificate, stream: TextIO) -> None:
     _add_fact(facts, "matrix", certificate.matrix)
     facts.add_row("upper bound", up(certificate.upper_bound, 8))
     facts.add_row("best known", down(certificate.objective, 8))
-    facts.add_row("gap", f"at most {percent_up(certificate.gap, 4)}")
+    facts.add_row("gap", gap_in_words(certificate.gap))
     facts.add_row("kind", certificate.kind)
     _add_probability(facts, certificate)
     if certificate.outside or certificate.inside:
@@ -106,7 +106,7 @@ def print_proof(proof: Proof, certificate: Certificate, read_as: str, stream: Te
     facts.add_row("proved upper bound", f"{proof.upper_bound!r}")
     facts.add_row("claimed", f"{certificate.upper_bound!r}")
     facts.add_row("captured by its loadings", f"{proof.objective!r}")
-    facts.add_row("gap", f"at most {percent_up(proof.gap, 4)}")
+    facts.add_row("gap", gap_in_words(proof.gap))
     facts.add_row("in no optimum", f"{proof.outside.size} of {proof.size} features")
     facts.add_row("in every optimum", f"{proof.inside.size} features")
     _add_probability(facts, proof)
@@ -137,8 +137,13 @@ def proved_sentence(proved: Certificate | Proof) -> str:
     """Say in one sentence what is proved."""
     choice = f"No choice of {proved.sparsity} of the {proved.size} features captures more than {up(proved.upper_bound)}"
     if proved.gap <= PROVED_OPTIMAL:
-        return f"{choice}: the best known is proved optimal (gap at most {up(proved.gap, 1)})."
+        return f"{choice}: the best known is proved optimal (gap {gap_in_words(proved.gap)})."
     return f"{choice}; the best known is within {percent_up(proved.gap)} of the optimum."
+
+
+def gap_in_words(gap: float) -> str:
+    """Write a gap so that it stays true."""
+    return f"at most {up(gap, 1) if gap <= PROVED_OPTIMAL else percent_up(gap)}"
 
 
 def _facts() -> Any:
