@@ -25,16 +25,19 @@ sign of r_j·ξ changes somewhere between its first value and its opposite. For 
 indices, and the vectors need not be trusted.
 """
 
+import contextlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from certpca.arrays import Indices
 from certpca.certificates.checker.columns import fingerprint
 from certpca.certificates.checker.data import Prepared, prepare
+from certpca.certificates.checker.normalisation import require_normalisation, require_source
 from certpca.certificates.checker.numbers import gamma, require
 from certpca.certificates.checker.rules import RULES
 from certpca.errors import CertificateError
@@ -98,37 +101,56 @@ class Examiner:
 
     def check(self, certificate: Certificate) -> Proof:
         """Recompute what a certificate proves, and refuse it if it claims more."""
+        with _refusals():
+            return self._checked(certificate)
+
+    def examine(self, certificate: Certificate) -> Proof:
+        """Recompute what the evidence of a certificate proves, whatever it claims."""
+        with _refusals(), np.errstate(all="ignore"):  # what is not finite is refused
+            require_source(self._source)
+            return _examined(certificate, self._prepared, self.fingerprint)
+
+    def _checked(self, certificate: Certificate) -> Proof:
+        require_normalisation(certificate.normalisation)
         proof = self.examine(certificate)
         claim = certificate.upper_bound
-        require(isinstance(claim, float) and not math.isnan(claim), "the claimed bound is not a number")
+        require(_is_number(claim), "the claimed bound is not a number")
         require(claim >= proof.upper_bound, f"it claims {claim!r} but its evidence proves only {proof.upper_bound!r}")
         # What else it says is a claim as well: readers take the gap from it.
-        captured, normalisation = certificate.objective, certificate.normalisation
+        captured = certificate.objective
         require(
-            isinstance(captured, (int, float)) and captured <= proof.objective * (1 + ANOTHER_MACHINE),
+            _is_number(captured) and captured <= proof.objective * (1 + ANOTHER_MACHINE),
             f"it claims that its loadings capture {captured!r}, but they capture {proof.objective!r}",
         )
         for claimed, proved in ((certificate.outside, proof.outside), (certificate.inside, proof.inside)):
             require(
-                isinstance(claimed, int) and claimed <= proved.size,
+                type(claimed) is int and claimed <= proved.size,
                 f"it claims to decide {claimed!r} features, but its evidence decides {proved.size}",
             )
         require(
-            isinstance(normalisation, Mapping) and dict(normalisation) == self._source.normalisation(),
+            dict(certificate.normalisation) == self._source.normalisation(),
             "it describes another normalisation of the data",
         )
         return proof
 
-    def examine(self, certificate: Certificate) -> Proof:
-        """Recompute what the evidence of a certificate proves, whatever it claims."""
-        try:
-            with np.errstate(all="ignore"):  # what is not finite is refused
-                return _examined(certificate, self._prepared, self.fingerprint)
-        except CertificateError:
-            raise
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            msg = f"the certificate is refused: it is malformed, or the data are ({error!r})"
-            raise CertificateError(msg) from error
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn whatever nonsense leads to into a refusal."""
+    try:
+        yield
+    except CertificateError:
+        raise
+    except MemoryError as error:
+        msg = "the certificate is refused: checking it needs more memory than there is"
+        raise CertificateError(msg) from error
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        msg = f"the certificate is refused: it is malformed, or the data are ({error!r})"
+        raise CertificateError(msg) from error
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and type(value) is not bool and not math.isnan(value)
 
 
 def _examined(certificate: Certificate, prepared: Prepared, hashed: str) -> Proof:
