@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certpca.arrays import Vector, to_numpy
-from certpca.certificates.checker.matrix import ALLELES, require_codes
+from certpca.certificates.checker.matrix import require_codes
+from certpca.certificates.checker.normalisation import ALLELES
 from certpca.certificates.checker.numbers import gamma, require
 from certpca.read_ahead import read_ahead
 from certpca.result import Source
