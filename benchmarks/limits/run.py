@@ -80,7 +80,7 @@ class Worker:
 def _ended_by_itself(row: dict[str, Any]) -> bool:
     """Whether more time would change nothing: well within the limit, with nothing left to prove."""
     cut_short = {"OUT_OF_BUDGET", "INTERRUPTED"} & set(row.get("statuses", []))
-    return row["seconds"] < 0.8 * row["limit"] and not cut_short or "refused" in row
+    return (row["seconds"] < 0.8 * row["limit"] and not cut_short) or "refused" in row
 
 
 def main() -> None:

@@ -99,7 +99,7 @@ class Progress:
         self, budget: Budget | None = None, listener: Listener | None = None, checkpoint: Checkpoint | None = None
     ) -> None:
         self._budget = budget or Budget()
-        self._listener = listener
+        self.listener = listener
         self._begin = clock()
         self.deadline = self._begin + self._budget.seconds
         self.earlier: float = 0.0  # seconds of processes that ended before
@@ -127,7 +127,7 @@ class Progress:
         Steps are counted anew. It goes on with the history and the seconds of what it comes `after`, or begins its own.
         A quiet part tells the listener nothing.
         """
-        inner = Progress(self._budget, None if quiet else self._listener, checkpoint)
+        inner = Progress(self._budget, None if quiet else self.listener, checkpoint)
         inner.deadline = inner._begin + max(share * (self.remaining - self._set_aside), 0.0)
         inner._call, inner._whole = self._call, self
         if after is not None:
@@ -215,7 +215,7 @@ class Progress:
         )
         if step.objective > best.objective or step.upper_bound < best.upper_bound:
             self._history.append(step)
-        if self._listener is not None and self._listener(step) is False:
+        if self.listener is not None and self.listener(step) is False:
             self.interrupt()
         return not self.exhausted
 
@@ -272,9 +272,7 @@ class Progress:
             restore()
 
 
-def begun(
-    budget: "Budget | Progress | None", listener: Listener | None, *, proving: bool = False
-) -> Progress:
+def begun(budget: "Budget | Progress | None", listener: Listener | None, *, proving: bool = False) -> Progress:
     """Start the clock of a call; a call that is part of another is given that one's progress.
 
     Proofs end after `DEFAULT_SECONDS` where no budget is given; ``Budget()`` has no limits.
@@ -284,4 +282,3 @@ def begun(
     if budget is None and proving:
         budget = Budget(seconds=DEFAULT_SECONDS)
     return Progress(budget, listener)
-

@@ -96,7 +96,7 @@ def choose_sparsity(
     certify: bool = False,
     target_gap: float = 0.01,
     rng: int = 0,
-    budget: Budget | None = None,
+    budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     **options: Unpack[DataOptions],
 ) -> Choice:
@@ -271,9 +271,7 @@ def _elbow(whole: Path) -> Choice:
     return Choice(sparsity, reason + ".", "elbow", whole, scores, np.zeros_like(scores))
 
 
-def _cross_validation(
-    whole: Path, rows: _Rows, parts: _Parts, folds: int, rng: np.random.Generator
-) -> Choice:
+def _cross_validation(whole: Path, rows: _Rows, parts: _Parts, folds: int, rng: np.random.Generator) -> Choice:
     explained = []
     for left_out in np.array_split(rng.permutation(rows.count), folds):
         if parts.enough:

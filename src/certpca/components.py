@@ -9,7 +9,7 @@ import numpy as np
 from certpca.api import solve
 from certpca.arguments import checked_budget, checked_counts, checked_flag, checked_gap, checked_listener, generator
 from certpca.arrays import Vector, to_vector
-from certpca.budget import Budget, Listener, begun
+from certpca.budget import Budget, Listener, Progress, begun
 from certpca.errors import InvalidProblemError
 from certpca.operators import DataOptions, Operator, as_operator
 from certpca.operators.deflation import SEMIDEFINITE, checked_deflation, deflate
@@ -124,7 +124,7 @@ def decompose(
     certify: bool = False,
     target_gap: float = 0.01,
     rng: int | np.random.Generator = 0,
-    budget: Budget | None = None,
+    budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     **options: Unpack[DataOptions],
 ) -> Decomposition:

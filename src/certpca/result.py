@@ -8,7 +8,7 @@ from typing import Any
 
 from certpca.arrays import Indices, Vector
 from certpca.budget import Progress, Step
-from certpca.rounded import down
+from certpca.rounded import down, percent_down
 
 RANDOM = "-random"  # how kinds of certificates end that hold with a probability
 FAILURE = 1e-12  # the probability with which one of these may be wrong
@@ -252,6 +252,6 @@ class Solution:
         """Say in one line what was found."""
         return (
             f"{self.solver}: {self.support.size} of {self.size} features capture "
-            f"{down(self.objective)} ({self.explained_variance_ratio:.2%} of the variance), "
+            f"{down(self.objective)} ({percent_down(self.explained_variance_ratio)} of the variance), "
             f"{self.status.value}"
         )

@@ -13,8 +13,8 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 from hashlib import blake2b
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
@@ -38,7 +38,7 @@ from certpca.linalg.eigen import ROUGH, leading_eigenpairs, leading_on_support
 from certpca.linalg.swaps import SwapSearch
 from certpca.operators import DataOptions, Operator, as_operator, on_host
 from certpca.result import Candidate, Certificate, Solution, Status, ending, share_lost
-from certpca.rounded import down, percent_up
+from certpca.rounded import down, percent_down, percent_up
 from certpca.solvers.auto import EVERY_COLUMN, PANEL, Auto
 
 BETTER = 1 + 1e-9  # ratio of objectives from which a support is worth taking over
@@ -115,7 +115,7 @@ class Path:
         lines = [f"{'sparsity':>9}{'objective':>14}{'explained':>11}{'in':>7}{'out':>7}" + proved * f"{'gap':>9}"]
         for j, (solution, gap) in enumerate(zip(self.solutions, self.gaps, strict=True)):
             lines.append(
-                f"{solution.sparsity:>9}{down(solution.objective):>14}{solution.explained_variance_ratio:>11.2%}"
+                f"{solution.sparsity:>9}{down(solution.objective):>14}{percent_down(solution.explained_variance_ratio):>11}"
                 f"{self.entering(j).size:>7}{self.leaving(j).size:>7}" + proved * f"{percent_up(gap):>9}"
             )
         return "\n".join(lines)
@@ -128,7 +128,7 @@ def path(
     certify: bool = False,
     target_gap: float = 0.01,
     rng: int | np.random.Generator = 0,
-    budget: Budget | None = None,
+    budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     **options: Unpack[DataOptions],

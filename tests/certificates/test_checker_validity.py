@@ -267,10 +267,10 @@ def test_short_rays_cannot_leave_a_gap_between_regions(divisor: float) -> None:
 @pytest.mark.parametrize(
     ("code", "why"),
     [
-        (10**300, "unknown code"),
-        (2, "unknown code"),
-        (-9.0, "unknown code"),
-        ([[1.0, 2.0]], "unknown code"),
+        (10**300, "refused"),
+        (2, "no code"),
+        (-9.0, "whole number"),
+        ([[1.0, 2.0]], "whole number"),
         (-9, "only negative"),
     ],
 )

@@ -237,8 +237,8 @@ def _search(
         return closed_form(kind, cheap)
     if reduced:
         with progress.setting_aside(_seconds_for_a_reduced_proof(operator, goal, costs)):
-            evidence = _reduced(operator, sparsity, incumbent, goal, cheap, progress)
-        certificate = proved(*evidence)
+            sort, few = _reduced(operator, sparsity, incumbent, goal, cheap, progress)
+        certificate = proved(sort, few)
         return certificate if certificate.upper_bound < cheap else closed_form(kind, cheap)
     warm = _usable(goal.warm, prover.fingerprint)
     # The bound kρ + λ_max(Σ Y_i) of a dual point holds for every k, so another sparsity's may do.

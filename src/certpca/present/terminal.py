@@ -3,16 +3,17 @@
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from certpca.budget import Listener, Step
 from certpca.certificates.checker import Proof
 from certpca.result import FAILURE, PROVED_OPTIMAL, Certificate, Solution, share_lost
-from certpca.rounded import down, percent_up, up
+from certpca.rounded import down, percent_down, percent_up, up
 from certpca.solvers import available_solvers
 
 MOST_LOADINGS = 20
+FIRST_LINE, NEXT_LINES = 10.0, 30.0  # seconds until, and between, lines of progress that go to a file
 
 
 def console_for(stream: TextIO) -> Any:
@@ -24,10 +25,13 @@ def console_for(stream: TextIO) -> Any:
 
 @contextmanager
 def live_progress(stream: TextIO | None = None) -> Iterator[Listener | None]:
-    """Show objective, bound, gap and time while a run lasts (on stderr); silent where nobody watches."""
+    """Show objective, bound, gap and time while a run lasts (on stderr); now and then where that is no terminal."""
     stream = sys.stderr if stream is None else stream
-    if stream is None or not stream.isatty():  # Python has no stderr where the shell closed it
+    if stream is None:  # Python has no stderr where the shell closed it
         yield None
+        return
+    if not stream.isatty():
+        yield _Log(stream)
         return
     from rich.live import Live
     from rich.text import Text
@@ -35,9 +39,23 @@ def live_progress(stream: TextIO | None = None) -> Iterator[Listener | None]:
     with Live(Text("starting"), console=console_for(stream), transient=True, refresh_per_second=8) as live:
 
         def show(step: Step) -> None:
-            live.update(Text(progress_line(step)))
+            live.update(Text(progress_line(step) + "   (Ctrl-C keeps the best so far)"))
 
         yield show
+
+
+class _Log:
+    """Prints a line for the first step after some seconds, and then for one in a while."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._next = stream, FIRST_LINE
+
+    def __call__(self, step: Step) -> None:
+        if step.seconds < self._next:
+            return
+        self._next = step.seconds + NEXT_LINES
+        with suppress(OSError, ValueError):  # a log that is full or closed is no reason to end
+            print(f"certpca: {progress_line(step).strip()}", file=self._stream, flush=True)
 
 
 def progress_line(step: Step) -> str:
@@ -48,7 +66,7 @@ def progress_line(step: Step) -> str:
         line += f"   upper bound {up(step.upper_bound)}   gap {percent_up(gap)}"
     if step.note:
         line += f"   {step.note}"
-    return line + "   (Ctrl-C keeps the best so far)"
+    return line
 
 
 def print_solution(solution: Solution, stream: TextIO) -> None:
@@ -60,11 +78,11 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
     console.print(Text(f"{solution.support.size} of {solution.size} features", style="bold") + f", {solution.matrix}")
     facts = _facts()
     facts.add_row("objective", down(solution.objective))
-    facts.add_row("explained variance", f"{solution.explained_variance_ratio:.2%} of the total")
+    facts.add_row("explained variance", f"{percent_down(solution.explained_variance_ratio)} of the total")
     if math.isfinite(solution.relative_objective):
         facts.add_row("f", f"{solution.relative_objective:.4f} of what a dense component captures")
     if math.isfinite(solution.upper_bound):
-        facts.add_row("upper bound", f"{up(solution.upper_bound)} (gap at most {percent_up(solution.gap)})")
+        facts.add_row("upper bound", f"{up(solution.upper_bound)} (gap {gap_in_words(solution.gap)})")
     facts.add_row("solver", f"{solution.solver}, {solution.seconds:.2f} s")
     facts.add_row("status", solution.status.value)
     for name, value in solution.details.items():
@@ -88,13 +106,15 @@ def print_certificate(certificate: Certificate, stream: TextIO) -> None:
     _add_fact(facts, "matrix", certificate.matrix)
     facts.add_row("upper bound", up(certificate.upper_bound, 8))
     facts.add_row("best known", down(certificate.objective, 8))
-    facts.add_row("gap", f"at most {percent_up(certificate.gap, 4)}")
+    facts.add_row("gap", gap_in_words(certificate.gap))
     facts.add_row("kind", certificate.kind)
     _add_probability(facts, certificate)
     if certificate.outside or certificate.inside:
         facts.add_row("in no optimum", f"{certificate.outside} of {certificate.size} features, proved")
         facts.add_row("in every optimum", f"{certificate.inside} features, proved")
     facts.add_row("time", f"{certificate.seconds:.1f} s, checked by the independent checker")
+    if certificate.status is not None:
+        facts.add_row("search", certificate.status.value)
     _print_claim("", certificate, facts, stream)
 
 
@@ -107,7 +127,7 @@ def print_proof(proof: Proof, certificate: Certificate, read_as: str, stream: Te
     facts.add_row("proved upper bound", f"{proof.upper_bound!r}")
     facts.add_row("claimed", f"{certificate.upper_bound!r}")
     facts.add_row("captured by its loadings", f"{proof.objective!r}")
-    facts.add_row("gap", f"at most {percent_up(proof.gap, 4)}")
+    facts.add_row("gap", gap_in_words(proof.gap))
     facts.add_row("in no optimum", f"{proof.outside.size} of {proof.size} features")
     facts.add_row("in every optimum", f"{proof.inside.size} features")
     _add_probability(facts, proof)
@@ -138,8 +158,13 @@ def proved_sentence(proved: Certificate | Proof) -> str:
     """Say in one sentence what is proved."""
     choice = f"No choice of {proved.sparsity} of the {proved.size} features captures more than {up(proved.upper_bound)}"
     if proved.gap <= PROVED_OPTIMAL:
-        return f"{choice}: the best known is proved optimal (gap at most {up(proved.gap, 1)})."
+        return f"{choice}: the best known is proved optimal (gap {gap_in_words(proved.gap)})."
     return f"{choice}; the best known is within {percent_up(proved.gap)} of the optimum."
+
+
+def gap_in_words(gap: float) -> str:
+    """Write a gap so that it stays true."""
+    return f"at most {up(gap, 1) if gap <= PROVED_OPTIMAL else percent_up(gap)}"
 
 
 def _facts() -> Any:

@@ -190,9 +190,7 @@ class Splitting:
             if solved is None:
                 wedge = Wedge(v, w, lo, hi, (first, second), len(region.path))
                 old = refined.position if refined is not None else None
-                child = _solved(
-                    self._problem, region, [*others, wedge], old, rays, self._enough, under_way, self._late
-                )
+                child = _solved(self._problem, region, [*others, wedge], old, rays, self._enough, under_way, self._late)
                 child.number = number
             else:
                 child = self._region(solved, number)

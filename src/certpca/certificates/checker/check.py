@@ -25,9 +25,9 @@ sign of r_j·ξ changes somewhere between its first value and its opposite. For 
 indices, and the vectors need not be trusted.
 """
 
+import contextlib
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -38,6 +38,7 @@ from certpca.arrays import Indices
 from certpca.certificates.checker.columns import fingerprint
 from certpca.certificates.checker.data import Prepared, prepare
 from certpca.certificates.checker.matrix import in_words, require_expected, require_ordinary
+from certpca.certificates.checker.normalisation import require_normalisation
 from certpca.certificates.checker.numbers import gamma, require
 from certpca.certificates.checker.rules import RULES
 from certpca.errors import CertificateError
@@ -115,49 +116,60 @@ class Examiner:
 
     def check(self, certificate: Certificate, expected: Mapping[str, Any] | None = None) -> Proof:
         """Recompute what a certificate proves, and refuse it if it claims more, or not what is expected."""
+        with _refusals():
+            return self._checked(certificate, expected or {})
+
+    def examine(self, certificate: Certificate) -> Proof:
+        """Recompute what the evidence of a certificate proves, whatever it claims."""
+        with _refusals(), np.errstate(all="ignore"):  # what is not finite is refused
+            require_ordinary(self._source)
+            return _examined(certificate, self._prepared, self.fingerprint, self._source)
+
+    def _checked(self, certificate: Certificate, expected: Mapping[str, Any]) -> Proof:
+        require_normalisation(certificate.normalisation)
         require_ordinary(self._source)
-        if expected:  # first: it costs nothing
-            require_expected(self._source, certificate.sparsity, expected)
+        require_expected(self._source, certificate.sparsity, expected)  # before the work
         proof = self.examine(certificate)
-        most = (expected or {}).get("max_gap")
+        most = expected.get("max_gap")
         require(most is None or proof.gap <= most, f"it proves a gap of {percent_up(proof.gap)}, more than expected")
         claim = certificate.upper_bound
-        require(isinstance(claim, float) and not math.isnan(claim), "the claimed bound is not a number")
+        require(_is_number(claim), "the claimed bound is not a number")
         require(claim >= proof.upper_bound, f"it claims {claim!r} but its evidence proves only {proof.upper_bound!r}")
         # What else it says is a claim as well: readers take the gap from it.
-        captured, normalisation = certificate.objective, certificate.normalisation
+        captured = certificate.objective
         require(
-            isinstance(captured, (int, float)) and captured <= proof.objective * (1 + ANOTHER_MACHINE),
+            _is_number(captured) and captured <= proof.objective * (1 + ANOTHER_MACHINE),
             f"it claims that its loadings capture {captured!r}, but they capture {proof.objective!r}",
         )
         for claimed, proved in ((certificate.outside, proof.outside), (certificate.inside, proof.inside)):
             require(
-                isinstance(claimed, int) and claimed <= proved.size,
+                type(claimed) is int and claimed <= proved.size,
                 f"it claims to decide {claimed!r} features, but its evidence decides {proved.size}",
             )
         require(
-            isinstance(normalisation, Mapping) and dict(normalisation) == self._source.normalisation(),
+            dict(certificate.normalisation) == self._source.normalisation(),
             "it describes another normalisation of the data",
         )
         return proof
 
-    def examine(self, certificate: Certificate) -> Proof:
-        """Recompute what the evidence of a certificate proves, whatever it claims."""
-        with _nonsense_refused(), np.errstate(all="ignore"):  # what is not finite is refused
-            require_ordinary(self._source)
-            return _examined(certificate, self._prepared, self.fingerprint, self._source)
 
-
-@contextmanager
-def _nonsense_refused() -> Iterator[None]:
-    """Turn what malformed numbers raise into a refusal."""
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn whatever nonsense leads to into a refusal."""
     try:
         yield
     except CertificateError:
         raise
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except MemoryError as error:
+        msg = "the certificate is refused: checking it needs more memory than there is"
+        raise CertificateError(msg) from error
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         msg = f"the certificate is refused: it is malformed, or the data are ({error!r})"
         raise CertificateError(msg) from error
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and type(value) is not bool and not math.isnan(value)
 
 
 def _examined(certificate: Certificate, prepared: Prepared, hashed: str, source: Source) -> Proof:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certpca.arrays import Vector, to_numpy
-from certpca.certificates.checker.matrix import ALLELES, require_codes
+from certpca.certificates.checker.matrix import require_codes
+from certpca.certificates.checker.normalisation import ALLELES
 from certpca.certificates.checker.numbers import gamma, require
 from certpca.certificates.checker.sparse_columns import (
     Entries,
@@ -245,7 +246,7 @@ def _in_bytes(stored: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _all_whole(entries: Entries) -> NDArray[np.bool_]:
-    return entries.sums(~_fits_a_byte(entries.values)) == 0
+    return np.asarray(entries.sums(np.where(_fits_a_byte(entries.values), 0.0, 1.0)) == 0)
 
 
 def _fits_a_byte(stored: NDArray[Any]) -> NDArray[np.bool_]:

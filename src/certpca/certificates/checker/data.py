@@ -76,9 +76,7 @@ class Prepared:
             return self.dense(chosen[features])
 
         squares = None if self.squares is None else self.squares[mask]
-        return replace(
-            self, size=int(chosen.size), block=block, dense=dense, squares=squares, latest={}, memory={}
-        )
+        return replace(self, size=int(chosen.size), block=block, dense=dense, squares=squares, latest={}, memory={})
 
     def lift(self, bound: float) -> float:
         """Turn a bound for the F at hand into one for the exact matrix.

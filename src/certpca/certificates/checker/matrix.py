@@ -9,10 +9,10 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from certpca.certificates.checker.normalisation import ALLELES, require_source
 from certpca.certificates.checker.numbers import require
 from certpca.result import Source
 
-ALLELES = "2pq"  # columns divided by √(2p(1 − p)), p half their mean
 MISSING_GENOTYPE = -9
 
 
@@ -34,28 +34,17 @@ class Expected(TypedDict, total=False):
 
 def require_ordinary(source: Source) -> None:
     """Refuse ways from data to matrix that are malformed, or that no covariance or correlation matrix goes."""
-    center, scale, divisor, missing = source.center, source.scale, source.divisor, source.missing
-    require(source.kind in ("matrix", "data"), f"unknown kind of data {source.kind!r}")
-    require(isinstance(center, bool), f"whether columns are centred must be true or false, not {_short(center)}")
-    require(isinstance(scale, bool) or _is(scale, ALLELES), f"unknown scaling {_short(scale)}")
-    require(isinstance(source.fill_missing, bool), f"unknown rule for missing values {_short(source.fill_missing)}")
-    require(missing is None or _is(missing, MISSING_GENOTYPE), f"unknown code of missing values {_short(missing)}")
-    require(
-        isinstance(divisor, (int, float)) and not isinstance(divisor, bool),
-        f"the divisor of the covariance must be a number, not {_short(divisor)}",
-    )
+    require_source(source)
     if source.kind == "matrix":
-        plain = not center and scale is False and divisor == 1 and missing is None and not source.fill_missing
-        require(plain, "a matrix that is given as such is neither centred, scaled nor divided")
         return
-    rows = int(source.values.shape[0])
+    rows, missing = int(source.values.shape[0]), source.missing
     require(
-        1 <= divisor <= rows and float(divisor).is_integer(),
-        f"it divides by {float(divisor):g}, which no covariance of {rows} rows is divided by",
+        1 <= source.divisor <= rows and source.divisor.is_integer(),
+        f"it divides by {source.divisor:g}, which no covariance of {rows} rows is divided by",
     )
-    require(scale != ALLELES or center, "scaling by allele frequencies needs centring")
-    require(center or not source.fill_missing, "missing values can be filled only where columns are centred")
+    require(missing in (None, MISSING_GENOTYPE), f"{missing} is no code of missing values that data are read with")
     require(missing is None or source.fill_missing, "the data have missing values and no rule for them")
+    require(source.center or not source.fill_missing, "missing values can be filled only where columns are centred")
 
 
 def require_codes(missing: int | None, stored: Any) -> None:
@@ -112,12 +101,3 @@ _SCALES: dict[Any, str] = {
     False: "columns that are not scaled",
     ALLELES: "columns scaled by √(2p(1 − p))",
 }
-
-
-def _is(value: Any, wanted: Any) -> bool:
-    return type(value) is type(wanted) and bool(value == wanted)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:40]}…"

@@ -113,7 +113,7 @@ def gather(
     sparsities: Iterable[int] | None = None,
     labels: Any = None,
     files: Files | None = None,
-    budget: Budget | None = None,
+    budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     **options: Unpack[DataOptions],
 ) -> Facts:

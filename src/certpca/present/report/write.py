@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Unpack
 
-from certpca.budget import Budget, Listener
+from certpca.budget import Budget, Listener, Progress
 from certpca.errors import DataFileError, InvalidProblemError
 from certpca.operators import DataOptions
 from certpca.present.report.compose import LARGEST, compose
@@ -31,7 +31,7 @@ def write_report(
     title: str | None = None,
     largest: int = LARGEST,
     files: Files | None = None,
-    budget: Budget | None = None,
+    budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     **options: Unpack[DataOptions],
 ) -> Facts:

@@ -94,9 +94,7 @@ class ClippedDual:
         return xp.where(both, low, xp.clip(whole, -level, level))
 
 
-def clipped_duals(
-    operator: Operator, direction: Direction, sparsity: int, late: Late = never
-) -> Iterator[ClippedDual]:
+def clipped_duals(operator: Operator, direction: Direction, sparsity: int, late: Late = never) -> Iterator[ClippedDual]:
     """Try shares of λ until clipping and what is left fit together; each attempt is a valid dual point.
 
     Where it gets late before the first is there, U = 0 is what there is: its value is the largest eigenvalue.
@@ -163,9 +161,7 @@ def _largest_eigenvalue(operator: Operator, deflation: Vector, late: Late) -> fl
     return float(np.linalg.eigvalsh((small + small.T) / 2)[-1])
 
 
-def _clipping(
-    operator: Operator, direction: Direction, w: Vector, panel: Vector, late: Late
-) -> tuple[Vector, float]:
+def _clipping(operator: Operator, direction: Direction, w: Vector, panel: Vector, late: Late) -> tuple[Vector, float]:
     """Return δ and a bound on the norm of E, from its blocks S × S, S × rest and rest × rest."""
     xp, level = operator.xp, direction.level
     active = direction.support
