@@ -138,7 +138,8 @@ def _solved(
     trace = operator.trace()
     largest = candidate.largest_eigenvalue
     if largest is None:
-        largest = float(leading_eigenpairs(operator, 1, rng=0, late=progress.late, rough=ROUGH).values[0])
+        pairs = leading_eigenpairs(operator, 1, rng=0, late=progress.late)
+        largest = float(pairs.values[0]) if pairs.residual <= ROUGH else math.nan
     # The objective is itself a lower bound of the largest eigenvalue.
     largest = largest if math.isnan(largest) else max(largest, objective)
     status = ending(progress, candidate.status)
@@ -423,12 +424,12 @@ def _evaluate(
 ) -> tuple[Indices, Vector, float, bool]:
     """Recompute loadings and objective in float64: the judge is never the solver."""
     support, raw = candidate.support, candidate.loadings
-    keep_own = raw is not None and (candidate.constrained or not refit)
+    keep_own = raw is not None and not candidate.fitted and (candidate.constrained or not refit)
     if raw is not None and (keep_own or candidate.fitted):
         loadings = np.asarray(raw, dtype=np.float64)
         loadings = loadings / np.linalg.norm(loadings)
     else:
-        loadings = leading_on_support(operator, support, start=raw, late=progress.late, rough=ROUGH)[1]
+        loadings = leading_on_support(operator, support, start=raw, late=progress.late)[1]
     loadings = fix_sign(loadings)
     objective = operator.quadratic_form(support, loadings)
     kept = loadings != 0.0

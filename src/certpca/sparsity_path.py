@@ -35,7 +35,7 @@ from certpca.certificates.goals import Goal, Shared
 from certpca.certificates.proving import Prover
 from certpca.certificates.search import find_certificate
 from certpca.checkpoint import opened
-from certpca.linalg.eigen import ROUGH, leading_eigenpairs, leading_on_support
+from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
 from certpca.linalg.swaps import SwapSearch
 from certpca.operators import DataOptions, Operator, as_operator, on_host
 from certpca.result import Candidate, Certificate, Solution, Status, ending, share_lost
@@ -298,7 +298,7 @@ class _Search:
         middle = self._middle
         share = 1.0 if len(self._sparsities) == 1 else MIDDLE
         first = solve(self._operator, self._sparsities[middle], rng=rng, budget=self._progress.part(share))
-        self._keep(middle, first.support)
+        self._keep(middle, first.support, first.loadings)
         self.largest = first.objective / first.relative_objective if first.objective > 0 else 0.0
         if self.largest == 0.0:  # every support is as good as any other
             for j, support in enumerate(self.supports):
@@ -306,10 +306,11 @@ class _Search:
 
     def _threshold_once(self) -> None:
         """Give every sparsity the largest entries of the middle's image, where there is no time for more."""
-        image = np.abs(self._images([self._runner(self._middle)])[:, 0])
+        image = self._images([self._runner(self._middle)])[:, 0]
         for j, sparsity in enumerate(self._sparsities):
             if j != self._middle:
-                self._keep(j, top_k(image, sparsity))
+                support = top_k(np.abs(image), sparsity)
+                self._keep(j, support, image[support])
 
     def _is_better(self, runner: _Runner) -> bool:
         return bool(runner.value > self._objectives[runner.owner] * BETTER)
@@ -358,7 +359,7 @@ class _Search:
             made = find_certificate(self._operator, sparsity, *known, goal, progress)
             self._progress.earlier += progress.earlier
             if made.objective > self._objectives[j] * BETTER:
-                self._keep(j, made.support)
+                self._keep(j, made.support, made.loadings)
             found.append(made)
         return found
 
@@ -378,10 +379,10 @@ class _Search:
                 image[self.supports[j - 1]] = np.inf
                 self._offer(j, top_k(image, self._sparsities[j]))
 
-    def _keep(self, j: int, support: Indices) -> None:
+    def _keep(self, j: int, support: Indices, start: Vector | None = None) -> None:
         self.supports[j] = support
         self._objectives[j], self.loadings[j] = leading_on_support(
-            self._host, support, late=self._progress.late, rough=ROUGH
+            self._host, support, start=start, late=self._progress.late
         )
         self._seen[j].add(_key(support))
 
@@ -398,7 +399,7 @@ class _Search:
             search = Auto.polish(search, progress)
         if search.objective <= known * BETTER:
             return False
-        self._keep(j, search.support)
+        self._keep(j, search.support, search.loadings)
         return True
 
     def _starts(self, rng: np.random.Generator) -> Iterator[_Runner]:

@@ -86,7 +86,8 @@ class Decomposition:
                 dense[chosen] = loadings
             else:
                 idle += 1
-        return Candidate(np.flatnonzero(dense), status, largest_eigenvalue=value)
+        support = np.flatnonzero(dense)
+        return Candidate(support, status, dense[support], value, fitted=True)
 
     def _working_set(self, dense: Vector, image: Vector, diagonal: Vector, rng: np.random.Generator) -> Indices:
         """Mix entries that look ready to leave or enter with random ones, half inside, half outside."""
