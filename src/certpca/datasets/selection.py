@@ -45,6 +45,11 @@ def chosen_columns(
     return left
 
 
+def left_out(count: int) -> tuple[str, ...]:
+    """Say how many columns are left out, where some are."""
+    return (f"{count} column{'s' if count > 1 else ''} left out",) if count else ()
+
+
 def as_slice(wanted: list[int]) -> slice | list[int]:
     """Return a run of columns as a slice, so that a view does for it."""
     run = list(range(wanted[0], wanted[-1] + 1))
