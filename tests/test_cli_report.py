@@ -81,9 +81,9 @@ def test_tampered_result_is_refused(files):
 
 
 def test_tampered_bound_is_refused(files):
-    fields = json.loads((files / "result.certificate.json").read_text())
-    fields["upper_bound"] *= 0.9
-    (files / "result.certificate.json").write_text(json.dumps(fields))
+    fields = json.loads((files / "result.json").read_text())
+    fields["certificate"]["upper_bound"] *= 0.9
+    (files / "result.json").write_text(json.dumps(fields))
     assert main(["report", "result.json", "--data", "data.npz"]) == 1
 
 

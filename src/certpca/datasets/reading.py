@@ -6,12 +6,14 @@ A result can hold such a mapping, so that whoever has the file gets the same num
 import math
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
+from shlex import quote
 from typing import Any
 
 from certpca.errors import InvalidProblemError
 
 MOST_ENTRIES = 1 << 24  # of a list in a file that nobody vouches for
 LONGEST_TEXT = 1 << 14
+SHOWN = 60  # characters of a list that are printed
 
 Texts = str | Iterable[str]
 
@@ -129,6 +131,22 @@ def require_header(name: str, value: object) -> str:
     if not (isinstance(value, str) and value in HEADERS):
         raise _wrong(name, "'yes', 'no' or 'auto'", value)
     return value
+
+
+def as_options(reading: Mapping[str, Any]) -> str:
+    """Write settings as options of the command line; of long lists, how long they are."""
+    return " ".join(_option(name, value) for name, value in reading.items())
+
+
+def _option(name: str, value: Any) -> str:
+    flag = f"--{name.replace('_', '-')}"
+    if value is True:
+        return flag
+    if isinstance(value, (list, tuple)):
+        texts = [entry if isinstance(entry, str) else " ".join(map(str, entry)) for entry in value]
+        shown = ",".join(texts)
+        return f"{flag} {quote(shown)}" if len(shown) <= SHOWN else f"{flag} ({len(texts):,} entries)"
+    return f"{flag} {quote(str(value))}"
 
 
 HEADERS = ("auto", "yes", "no")

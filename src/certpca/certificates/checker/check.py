@@ -25,20 +25,25 @@ sign of r_j·ξ changes somewhere between its first value and its opposite. For 
 indices, and the vectors need not be trusted.
 """
 
+import contextlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from certpca.arrays import Indices
 from certpca.certificates.checker.columns import fingerprint
 from certpca.certificates.checker.data import Prepared, prepare
+from certpca.certificates.checker.matrix import in_words, require_expected, require_ordinary
+from certpca.certificates.checker.normalisation import require_normalisation
 from certpca.certificates.checker.numbers import gamma, require
 from certpca.certificates.checker.rules import RULES
 from certpca.errors import CertificateError
-from certpca.result import Certificate, Source
+from certpca.result import FAILURE, RANDOM, Certificate, Source, share_lost
+from certpca.rounded import percent_up
 
 ANOTHER_MACHINE = 1e-8  # relative; what the roundings of the machine that made a certificate may add to its objective
 
@@ -49,31 +54,40 @@ class Proof:
 
     `upper_bound` is proved; `objective` is the variance the stored loadings capture, rounded down, so the
     optimum lies between the two. `outside` and `inside` list the features proved to be in no, and
-    in every, optimal support.
+    in every, optimal support. `matrix` says in words which matrix of `size` features that is, made from the
+    `normalisation` that was applied to the data. Nothing here is repeated from the certificate.
     """
 
     kind: str
+    size: int
     sparsity: int
     upper_bound: float
     objective: float
     outside: Indices
     inside: Indices
+    matrix: str
+    normalisation: Mapping[str, Any]
 
     @property
     def gap(self) -> float:
         """Largest possible loss of the stored loadings: 1 - objective / upper_bound."""
-        return 0.0 if self.upper_bound == 0 else max(0.0, 1.0 - self.objective / self.upper_bound)
+        return share_lost(self.objective, self.upper_bound)
+
+    @property
+    def failure_probability(self) -> float:
+        """Zero, but for kinds whose check draws random numbers: the probability that those mislead."""
+        return FAILURE if self.kind.endswith(RANDOM) else 0.0
 
 
-def check(certificate: Certificate, source: Source) -> Proof:
-    """Recompute what a certificate proves about the data, and refuse it if it claims more.
+def check(certificate: Certificate, source: Source, expected: Mapping[str, Any] | None = None) -> Proof:
+    """Recompute what a certificate proves about the data, and refuse it if it claims more, or not what is expected.
 
     Raises
     ------
     CertificateError
         Where the certificate is malformed, belongs to other data, or its claim does not hold.
     """
-    return Examiner(source).check(certificate)
+    return Examiner(source).check(certificate, expected)
 
 
 def examine(certificate: Certificate, source: Source) -> Proof:
@@ -96,42 +110,65 @@ class Examiner:
     def _prepared(self) -> Prepared:
         return prepare(self._source)
 
-    def check(self, certificate: Certificate) -> Proof:
-        """Recompute what a certificate proves, and refuse it if it claims more."""
+    def check(self, certificate: Certificate, expected: Mapping[str, Any] | None = None) -> Proof:
+        """Recompute what a certificate proves, and refuse it if it claims more, or not what is expected."""
+        with _refusals():
+            return self._checked(certificate, expected or {})
+
+    def examine(self, certificate: Certificate) -> Proof:
+        """Recompute what the evidence of a certificate proves, whatever it claims."""
+        with _refusals(), np.errstate(all="ignore"):  # what is not finite is refused
+            require_ordinary(self._source)
+            return _examined(certificate, self._prepared, self.fingerprint, self._source)
+
+    def _checked(self, certificate: Certificate, expected: Mapping[str, Any]) -> Proof:
+        require_normalisation(certificate.normalisation)
+        require_ordinary(self._source)
+        require_expected(self._source, certificate.sparsity, expected)  # before the work
         proof = self.examine(certificate)
+        most = expected.get("max_gap")
+        require(most is None or proof.gap <= most, f"it proves a gap of {percent_up(proof.gap)}, more than expected")
         claim = certificate.upper_bound
-        require(isinstance(claim, float) and not math.isnan(claim), "the claimed bound is not a number")
+        require(_is_number(claim), "the claimed bound is not a number")
         require(claim >= proof.upper_bound, f"it claims {claim!r} but its evidence proves only {proof.upper_bound!r}")
         # What else it says is a claim as well: readers take the gap from it.
-        captured, normalisation = certificate.objective, certificate.normalisation
+        captured = certificate.objective
         require(
-            isinstance(captured, (int, float)) and captured <= proof.objective * (1 + ANOTHER_MACHINE),
+            _is_number(captured) and captured <= proof.objective * (1 + ANOTHER_MACHINE),
             f"it claims that its loadings capture {captured!r}, but they capture {proof.objective!r}",
         )
         for claimed, proved in ((certificate.outside, proof.outside), (certificate.inside, proof.inside)):
             require(
-                isinstance(claimed, int) and claimed <= proved.size,
+                type(claimed) is int and claimed <= proved.size,
                 f"it claims to decide {claimed!r} features, but its evidence decides {proved.size}",
             )
         require(
-            isinstance(normalisation, Mapping) and dict(normalisation) == self._source.normalisation(),
+            dict(certificate.normalisation) == self._source.normalisation(),
             "it describes another normalisation of the data",
         )
         return proof
 
-    def examine(self, certificate: Certificate) -> Proof:
-        """Recompute what the evidence of a certificate proves, whatever it claims."""
-        try:
-            with np.errstate(all="ignore"):  # what is not finite is refused
-                return _examined(certificate, self._prepared, self.fingerprint)
-        except CertificateError:
-            raise
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            msg = f"the certificate is refused: it is malformed, or the data are ({error!r})"
-            raise CertificateError(msg) from error
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn whatever nonsense leads to into a refusal."""
+    try:
+        yield
+    except CertificateError:
+        raise
+    except MemoryError as error:
+        msg = "the certificate is refused: checking it needs more memory than there is"
+        raise CertificateError(msg) from error
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        msg = f"the certificate is refused: it is malformed, or the data are ({error!r})"
+        raise CertificateError(msg) from error
 
 
-def _examined(certificate: Certificate, prepared: Prepared, hashed: str) -> Proof:
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and type(value) is not bool and not math.isnan(value)
+
+
+def _examined(certificate: Certificate, prepared: Prepared, hashed: str, source: Source) -> Proof:
     kind, k = certificate.kind, certificate.sparsity
     require(isinstance(kind, str) and kind in RULES, f"unknown kind {kind!r}")
     require(prepared.size == certificate.size, f"it is for {certificate.size} features, the data have {prepared.size}")
@@ -147,7 +184,17 @@ def _examined(certificate: Certificate, prepared: Prepared, hashed: str) -> Proo
     bound, objective = _in_units(bound, prepared.unit, math.inf), _in_units(objective, prepared.unit, 0.0)
     require(math.isfinite(bound), "its evidence proves nothing")
     # Neither can be wrong, so a bound below the objective can only be rounding: the optimum is then known.
-    return Proof(kind, k, max(bound, objective), objective, np.flatnonzero(outside), np.flatnonzero(inside))
+    return Proof(
+        kind=kind,
+        size=prepared.size,
+        sparsity=k,
+        upper_bound=max(bound, objective),
+        objective=objective,
+        outside=np.flatnonzero(outside),
+        inside=np.flatnonzero(inside),
+        matrix=in_words(source),
+        normalisation=source.normalisation(),
+    )
 
 
 def _in_units(value: float, unit: float, away: float) -> float:

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certpca.arrays import Vector, to_numpy
+from certpca.certificates.checker.matrix import require_codes
+from certpca.certificates.checker.normalisation import ALLELES
 from certpca.certificates.checker.numbers import gamma, require
 from certpca.read_ahead import read_ahead
 from certpca.result import Source
 
-ALLELES = "2pq"  # columns divided by √(2p(1 − p)), p half their mean
 BLOCK_BYTES = 12 << 20  # small enough for the cache, large enough for BLAS
 
 
@@ -49,10 +50,6 @@ class Columns:
     def __init__(self, source: Source) -> None:
         self._source, self._values = source, sliceable(source.values)
         self.rows, self.size = (int(side) for side in source.values.shape)
-        # Not what only equals True: it would be named one thing and treated as another.
-        require(isinstance(source.scale, bool) or source.scale == ALLELES, f"unknown scaling {source.scale!r}")
-        require(source.scale != ALLELES or bool(source.center), "scaling by allele frequencies needs centring")
-        require(source.divisor > 0 and math.isfinite(source.divisor), "the divisor of the covariance is not positive")
         self._gaps = np.ones(self.size, dtype=bool)  # columns that may have missing values
         largest = np.empty(self.size)
         for part, (greatest, gaps) in read_ahead(column_slices(self.rows, self.size), self._sized):
@@ -96,6 +93,7 @@ class Columns:
         if not self._gaps[columns].any():
             return raw, None
         missing = self._source.missing
+        require_codes(missing, stored)
         return raw, np.asarray(np.isnan(raw) if missing is None else stored == missing)
 
     def _measured(self, columns: slice) -> tuple[Vector, Vector, Vector, Vector]:

@@ -76,7 +76,6 @@ def prepare(source: Source) -> Prepared:
         require(bool(np.isfinite(matrix).all()), "the matrix has entries that are not finite")
         unit = _power_of_two(float(np.abs(matrix).max()))
         return _square_root(matrix / unit, 0.0, unit)
-    require(source.kind == "data", f"unknown kind of data {source.kind!r}")
     data = _standardised(source)
     if rows <= size:
         return data
