@@ -4,18 +4,18 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
 from certpca import __version__
 from certpca.errors import CertpcaError
+from certpca.reading_options import about_table, add_file_options, read_table, typed_again
 
 EXIT_REFUSED = 1
 EXIT_BAD_INPUT = 2
 DEMO_SPARSITY = 7
 SCALINGS = ("correlation", "hardy-weinberg", "uncentred")
-GENOTYPE_SETTINGS = ("maf", "max_missing", "keep", "remove", "chromosomes", "every")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -62,8 +62,8 @@ def _parser() -> argparse.ArgumentParser:
     listing.set_defaults(run=_solvers)
 
     formats = (
-        "Formats: csv, tsv, txt, npy, npz, parquet, h5ad (AnnData), zarr, mtx (Matrix Market), bed (PLINK), "
-        "series_matrix.txt (GEO)."
+        "Formats: csv, tsv, txt (also packed: gz, xz, bz2, zst), npy, npz, parquet, h5ad (AnnData), zarr, mtx (Matrix "
+        "Market), bed (PLINK), series_matrix.txt (GEO)."
     )
     solve = commands.add_parser("solve", help="find a sparse component of a data file", epilog=formats)
     _add_data_options(solve)
@@ -103,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("certificate", help="JSON file written by certify; its evidence lies beside it")
     verify.add_argument("file", help="the data or the matrix it was made for")
     _add_expectations(verify)
-    _add_file_options(verify)
+    add_file_options(verify)
     verify.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     verify.set_defaults(run=_verify)
 
@@ -193,48 +193,11 @@ def _add_preparation_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--uncentred", action="store_true", help="do not subtract column means")
     command.add_argument("--device", help="where to compute, such as cuda (needs torch or CuPy)")
     command.add_argument("--missing", choices=("error", "mean"), default="error", help="what to do with missing values")
-    _add_file_options(command)
+    add_file_options(command)
 
 
 def _device(options: argparse.Namespace) -> dict[str, Any]:
     return {} if options.device is None else {"device": options.device}
-
-
-def _add_file_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--array", help="name of the array in an npz archive or a zarr group, or of a layer in an h5ad file"
-    )
-    command.add_argument(
-        "--memory",
-        type=float,
-        metavar="GIB",
-        help="for data on their way from a file that can be streamed (bed, h5ad, npy, parquet, zarr)",
-    )
-    command.add_argument(
-        "--like", metavar="RESULT", help="read the file as it was read for a stored result (filters, array, columns)"
-    )
-    genotypes = command.add_argument_group("PLINK files (.bed)")
-    genotypes.add_argument("--maf", type=float, help="leave out variants whose rarer allele is rarer than this")
-    genotypes.add_argument("--max-missing", type=float, help="leave out variants with a larger share of missing calls")
-    genotypes.add_argument("--keep", metavar="FILE", help="only these samples (one on each line)")
-    genotypes.add_argument("--remove", metavar="FILE", help="not these samples")
-    genotypes.add_argument("--chromosomes", metavar="1,2,X", help="only variants of these")
-    genotypes.add_argument("--every", type=int, metavar="N", help="only every nth variant")
-
-
-def _table(options: argparse.Namespace, file: str, recorded: Mapping[str, Any] | None = None) -> Any:
-    """Read a data file as a result records it was read, or as the options say where they say something."""
-    from certpca.datasets import load_table, reading_from_json
-    from certpca.storage import load_reading
-
-    if options.like:
-        recorded = load_reading(options.like)
-    settings = {name: getattr(options, name) for name in GENOTYPE_SETTINGS if getattr(options, name) is not None}
-    if "chromosomes" in settings:
-        settings["chromosomes"] = settings["chromosomes"].split(",")
-    if options.array is not None:
-        settings["array"] = options.array
-    return load_table(file, memory=options.memory, **{**reading_from_json(recorded or {}), **settings})
 
 
 def _add_proof_options(command: argparse.ArgumentParser) -> None:
@@ -288,14 +251,10 @@ def _print_json(fields: dict[str, Any]) -> None:
     sys.stdout.write("\n")
 
 
-def _passes(data: Any) -> dict[str, float]:
-    """Say how often a file was read that is never in memory as a whole."""
-    return {"passes": round(data.passes, 2)} if getattr(data, "passes", 0) else {}
-
-
 def _print_passes(data: Any) -> None:
-    for number in _passes(data).values():
-        print(f"the file was read {number:.1f} times")
+    """Say how often a file was read that is never in memory as a whole."""
+    if getattr(data, "passes", 0):
+        print(f"the file was read {data.passes:.1f} times")
 
 
 def _solve(options: argparse.Namespace) -> int:
@@ -306,7 +265,7 @@ def _solve(options: argparse.Namespace) -> int:
 
     solver = solver_named(options.solver, **_settings(options.set))
     budget = _budget(options)
-    table = _table(options, options.file)
+    table = read_table(options, options.file)
     with live_progress() as listener:
         solution = solve(
             table.data,
@@ -322,7 +281,7 @@ def _solve(options: argparse.Namespace) -> int:
             **_preparation(options, table),
         )
     if options.json:
-        _print_json({**solution_to_dict(solution), **_passes(table.data)})
+        _print_json({**solution_to_dict(solution), **about_table(table)})
     else:
         print_solution(solution, sys.stdout)
         _print_passes(table.data)
@@ -339,7 +298,7 @@ def _path(options: argparse.Namespace) -> int:
     from certpca.storage import solution_to_dict
 
     budget = _budget(options)
-    table = _table(options, options.file)
+    table = read_table(options, options.file)
     with live_progress() as listener:
         found = path(
             table.data,
@@ -354,7 +313,7 @@ def _path(options: argparse.Namespace) -> int:
         )
     if options.json:
         solutions = [solution_to_dict(solution) for solution in found.solutions]
-        _print_json({"solutions": solutions, **_passes(table.data)})
+        _print_json({"solutions": solutions, **about_table(table)})
     else:
         print(found)
         _print_passes(table.data)
@@ -372,7 +331,7 @@ def _certify(options: argparse.Namespace) -> int:
 
     budget = _budget(options)
     warm = load_certificate(options.warm) if options.warm else None
-    table = _table(options, options.file)
+    table = read_table(options, options.file)
     with live_progress() as listener:
         certificate = certify(
             table.data,
@@ -388,7 +347,7 @@ def _certify(options: argparse.Namespace) -> int:
             **_preparation(options, table),
         )
     if options.json:
-        _print_json({**certificate_to_dict(certificate), **_passes(table.data)})
+        _print_json({**certificate_to_dict(certificate), **about_table(table)})
     else:
         print_certificate(certificate, sys.stdout)
         _print_passes(table.data)
@@ -406,7 +365,7 @@ def _verify(options: argparse.Namespace) -> int:
 
     certificate = load_certificate(options.certificate)
     expected = _expected(options)
-    table = _table(options, options.file, certificate.reading)
+    table = read_table(options, options.file, certificate.reading)
     try:
         proof = verify(certificate, table.data, **expected)
     except CertificateError as error:
@@ -418,7 +377,7 @@ def _verify(options: argparse.Namespace) -> int:
         print(f"certpca: {reason}", file=sys.stderr)
         return EXIT_REFUSED
     if options.json:
-        _print_json(proof_to_dict(proof, certificate, table.reading))
+        _print_json({**proof_to_dict(proof, certificate, table.reading), "understood": table.understood})
     else:
         print_proof(proof, certificate, as_options(table.reading), sys.stdout)
     return 0
@@ -440,11 +399,11 @@ def _report(options: argparse.Namespace) -> int:
         data=options.data or "",
         path=options.path or "",
         data_options=tuple(_typed_again(options)),
-        reading_options=tuple(_typed_reading(options)),
+        reading_options=tuple(typed_again(options)),
     )
     given: dict[str, Any] = {}
     if options.data:
-        table = _table(options, options.data, solution.reading)
+        table = read_table(options, options.data, solution.reading)
         given = {"data": table.data, **_preparation(options, table)}
         if options.labels:
             given["labels"] = read_labels(options.labels, options.data, table.data.shape[0])
@@ -482,15 +441,7 @@ def _typed_again(options: argparse.Namespace) -> list[str]:
     """Return the options about the data as one would type them."""
     typed = [f"--{flag}" for flag in _TYPED_FLAGS if getattr(options, flag.replace("-", "_"))]
     typed += ["--missing", options.missing] if options.missing != "error" else []
-    return [*typed, *_typed_reading(options)]
-
-
-def _typed_reading(options: argparse.Namespace) -> list[str]:
-    typed = []
-    for name in ("like", "array", *GENOTYPE_SETTINGS, "memory"):
-        value = getattr(options, name)
-        typed += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
-    return typed
+    return [*typed, *typed_again(options)]
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 
 from certpca.datasets.array_names import NAME_ARRAYS, chosen_array
+from certpca.datasets.parquet import columns_of, read_parquet
 from certpca.datasets.plink_text import SampleList
 from certpca.datasets.reading import DEFAULTS, Texts, as_texts, require_header, without_defaults
-from certpca.datasets.selection import as_slice, chosen_columns, listed_names
-from certpca.datasets.text_files import PACKINGS
+from certpca.datasets.selection import as_slice, chosen_columns, drop_option, listed_names
+from certpca.datasets.text_files import ENDINGS as TEXT_ENDINGS
+from certpca.datasets.text_files import PACKINGS, text_ending
+from certpca.datasets.text_tables import read_text_table
 from certpca.errors import CertpcaError, DataFileError, InvalidProblemError
 from certpca.operators.inputs import checked_names
 from certpca.operators.readers import DEFAULT_MEMORY, ArrayReader, Reader
@@ -23,9 +26,8 @@ from certpca.optional import require
 
 STREAMED = (".npy", ".parquet", ".h5ad", ".zarr", ".bed")  # formats that keep to a memory budget
 FOLDERS = (".zarr",)
-TEXTS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t ", ".dat": "\t "}  # and what is between cells
 WITH_ARRAYS = (".npz", ".zarr", ".h5ad")
-CHOOSING = (*TEXTS, ".parquet")  # formats whose readers choose columns themselves
+CHOOSING = (*TEXT_ENDINGS, ".parquet")  # formats whose readers choose columns themselves
 STREAMED_FROM = 1 << 30  # decoded bytes from which Parquet files are not loaded
 
 
@@ -197,11 +199,10 @@ def _stays_in_file(file: Path) -> InvalidProblemError:
 
 def _kind(file: Path) -> str:
     """Return the ending that tells the format; text tables may be packed."""
-    name = file.name.lower()
-    fitting = [ending for ending in _READERS if name.endswith(ending)]
-    packed = Path(name)
-    if not fitting and packed.suffix in PACKINGS:
-        fitting = [ending for ending in TEXTS if packed.stem.endswith(ending)]
+    fitting = [ending for ending in _READERS if file.name.lower().endswith(ending)]
+    text = text_ending(file)
+    if text is not None:
+        fitting.append(text)
     if not fitting:
         known = f"{', '.join(_READERS)}; texts may be packed ({', '.join(PACKINGS)})"
         msg = f"{str(file)!r} has an unknown format; known endings are {known}"
@@ -217,8 +218,8 @@ def _ending(file: Path, wanted: _Wanted) -> str:
     if wanted.array is not None and ending not in WITH_ARRAYS:
         msg = f"array: only for files with several tables ({', '.join(WITH_ARRAYS)}), got {str(file)!r}"
         raise InvalidProblemError(msg)
-    if wanted.header != "auto" and ending not in TEXTS:
-        msg = f"header: only for text tables ({', '.join(TEXTS)}), got {str(file)!r}"
+    if wanted.header != "auto" and ending not in TEXT_ENDINGS:
+        msg = f"header: only for text tables ({', '.join(TEXT_ENDINGS)}), got {str(file)!r}"
         raise InvalidProblemError(msg)
     if wanted.memory is not None and ending not in STREAMED:
         msg = f"memory: only for files that can be streamed ({', '.join(STREAMED)}), got {str(file)!r}"
@@ -325,11 +326,10 @@ def _read_parquet(file: Path, wanted: _Wanted) -> Table:
     parquet = require("pyarrow.parquet", extra="parquet", purpose="reading .parquet files")
     about = parquet.read_metadata(file)
     schema = parquet.read_schema(file)
-    left = chosen_columns(schema.names, len(schema.names), wanted.columns, wanted.drop, str(file))
-    wanted_names = [schema.names[index] for index in left]
+    held = columns_of(schema)
+    left = chosen_columns(held, len(held), wanted.columns, wanted.drop, str(file))
+    wanted_names = [held[index] for index in left]
     if wanted.memory is not None or 8 * about.num_rows * len(left) >= STREAMED_FROM:
-        from certpca.datasets.parquet import read_parquet
-
         reader = read_parquet(file, columns=wanted_names, memory=wanted.budget)
         return Table(reader, reader.names)
     frame = parquet.read_table(file, columns=wanted_names)
@@ -338,7 +338,8 @@ def _read_parquet(file: Path, wanted: _Wanted) -> Table:
         values = frame.column(name).to_numpy()
         if values.dtype.kind not in "biuf":
             kind = frame.schema.field(name).type
-            msg = f"{str(file)!r}: column {name!r} holds {kind}, not numbers; drop or encode it"
+            option = drop_option(held.index(name), held)
+            msg = f"{str(file)!r}: column {name!r} holds {kind}, not numbers; drop or encode it ({option})"
             raise DataFileError(msg)
         columns.append(values)
     return Table(np.column_stack(columns), tuple(frame.column_names))
@@ -352,15 +353,12 @@ def _read_matrix_market(file: Path) -> Table:
 
 
 def _read_text(file: Path, wanted: _Wanted) -> Table:
-    from certpca.datasets.text_tables import read_text_table
-
-    usual = TEXTS[_kind(file)]
-    found = read_text_table(file, usual, wanted.header, wanted.columns, wanted.drop)
+    found = read_text_table(file, wanted.header, wanted.columns, wanted.drop)
     return Table(found.data, found.names, {}, found.sample_names, ", ".join(found.understood), found.remarks)
 
 
 _READERS: dict[str, Callable[[Path, _Wanted], Table]] = {
-    **dict.fromkeys(TEXTS, _read_text),
+    **dict.fromkeys(TEXT_ENDINGS, _read_text),
     ".npy": _read_npy,
     ".npz": _read_npz,
     ".parquet": _read_parquet,

@@ -18,6 +18,7 @@ from certpca.datasets.cells import is_missing
 from certpca.errors import DataFileError
 from certpca.optional import require
 
+ENDINGS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t ", ".dat": "\t "}  # and the separators they promise
 BLOCK = 1 << 20  # characters handed on at a time
 SPACES = " "  # the separator of tables whose columns are apart by any number of spaces or tabs
 BETWEEN_SPACES = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
@@ -42,6 +43,13 @@ PACKINGS: dict[str, Callable[[Path], Any]] = {
     ".bz2": bz2.open,
     ".zst": lambda file: _zstd().open(file),
 }
+
+
+def text_ending(file: Path) -> str | None:
+    """Return the ending that tells that a file is a text table, before the one that tells how it is packed."""
+    name = Path(file.name.lower())
+    name = Path(name.stem) if name.suffix in PACKINGS else name
+    return name.suffix if name.suffix in ENDINGS else None
 
 
 def _unpacked(file: Path) -> Any:

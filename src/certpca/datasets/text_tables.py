@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from certpca.arrays import Vector
 from certpca.datasets.cells import MISSING_TEXTS, WITH_COMMA, is_missing, number_of, truth_of, why_no_number
 from certpca.datasets.dialects import Dialect, dialect_of, require_decimal_commas
-from certpca.datasets.selection import chosen_columns, left_out
-from certpca.datasets.text_files import SPACES, LineStream, TextFile, text_files, unpacking_errors
+from certpca.datasets.selection import chosen_columns, drop_option, left_out
+from certpca.datasets.text_files import ENDINGS, SPACES, LineStream, TextFile, text_ending, text_files, unpacking_errors
 from certpca.errors import DataFileError
 
 MISSING_WORDS = sorted({form for word in MISSING_TEXTS for form in (word, word.upper(), word.title(), "NaN", "-NaN")})
@@ -31,17 +31,13 @@ class TextTable:
     remarks: tuple[str, ...]
 
 
-def read_text_table(
-    file: Path, usual: str, header: str, columns: Sequence[str] | None, drop: Sequence[str] | None
-) -> TextTable:
+def read_text_table(file: Path, header: str, columns: Sequence[str] | None, drop: Sequence[str] | None) -> TextTable:
     """Read a table of numbers from a text file, packed or not.
 
     Parameters
     ----------
     file
         Its name.
-    usual
-        Separators that its name promises.
     header
         Whether it has a header: ``"yes"``, ``"no"`` or ``"auto"``.
     columns, drop
@@ -50,8 +46,7 @@ def read_text_table(
     try:
         for text in text_files(file):
             try:
-                dialect = dialect_of(text, usual, header)
-                return _read(text, dialect, usual, columns, drop)
+                return _read(text, dialect_of(text, _usual(file), header), columns, drop)
             except UnicodeDecodeError:
                 if text.encoding not in ("utf-8", "cp1252"):
                     raise
@@ -63,10 +58,21 @@ def read_text_table(
     raise AssertionError  # Latin-1 decodes everything
 
 
-def text_column(file: Path, usual: str, name: str) -> tuple[list[str], tuple[str, ...] | None]:
+def _usual(file: Path) -> str:
+    return ENDINGS.get(text_ending(file) or "", "")
+
+
+def text_column(file: Path, name: str) -> tuple[list[str], tuple[str, ...] | None]:
     """Return the names in the header, and the cells of the column of some name, or None where there is none."""
-    text = text_files(file)[0]
-    dialect = dialect_of(text, usual, "auto")
+    for text in text_files(file):
+        try:
+            return _column(text, dialect_of(text, _usual(file), "auto"), name)
+        except UnicodeDecodeError:
+            continue
+    return [], None
+
+
+def _column(text: TextFile, dialect: Dialect, name: str) -> tuple[list[str], tuple[str, ...] | None]:
     known = [cell.strip() for cell in dialect.header or ()]
     if name not in known:
         return known, None
@@ -74,9 +80,7 @@ def text_column(file: Path, usual: str, name: str) -> tuple[list[str], tuple[str
     return known, tuple(cells[place].strip() if place < len(cells) else "" for _, cells in dialect.rows(text))
 
 
-def _read(
-    text: TextFile, dialect: Dialect, usual: str, columns: Sequence[str] | None, drop: Sequence[str] | None
-) -> TextTable:
+def _read(text: TextFile, dialect: Dialect, columns: Sequence[str] | None, drop: Sequence[str] | None) -> TextTable:
     named = None if dialect.header is None else dialect.names
     corner = dialect.header[0].strip() if dialect.header and dialect.row_names else None
     # Row names are left out anyway: who asks for that is not refused.
@@ -89,7 +93,7 @@ def _read(
     numbers = _numbers(text, dialect, frame, places)
     labels = _row_names(text, dialect, frame)
     names = None if named is None else tuple(named[index] for index in left)
-    understood = (*_understood(text, dialect, usual), *left_out(len(dialect.places) - len(left)))
+    understood = (*_understood(text, dialect), *left_out(len(dialect.places) - len(left)))
     return TextTable(numbers, names, labels, understood, dialect.remarks + _twins(names))
 
 
@@ -201,15 +205,13 @@ def _value(cell: Any, decimal: str) -> float | None:
 def _bad_cell(text: TextFile, dialect: Dialect, place: int, *, mixed: bool) -> DataFileError:
     """Say which line has the cell that is no number, and what to do about it."""
     column = place - dialect.places[0]
-    name = None if dialect.names is None else dialect.names[column]
-    what = f"column {column + 1}" if name is None else f"column {name!r}"
-    entry = str(column + 1) if name is None else name
+    what = f"column {column + 1}" if dialect.names is None else f"column {dialect.names[column]!r}"
     for number, cells in dialect.rows(text):
         truth = truth_of(cells[place])
         if (truth is not None and mixed) or (truth is None and number_of(cells[place], dialect.decimal) is None):
             return DataFileError(
                 f"{str(text.file)!r}, line {number}, {what}: {why_no_number(cells[place])}; "
-                f"to do without this column, drop={entry!r} (--drop {entry})"
+                f"to do without this column: {drop_option(column, dialect.names)}"
             )
     return DataFileError(f"{str(text.file)!r}: {what} is not all numbers")
 
@@ -242,11 +244,11 @@ def _twins(names: tuple[str, ...] | None) -> tuple[str, ...]:
     return (f"{sum(name == twice for name in names)} columns are called {twice!r}",)
 
 
-def _understood(text: TextFile, dialect: Dialect, usual: str) -> tuple[str, ...]:
+def _understood(text: TextFile, dialect: Dialect) -> tuple[str, ...]:
     said = ["no header" if dialect.header is None else "header"]
     said += ["row names dropped"] if dialect.row_names else []
     said += ["empty last column dropped"] if dialect.trailing else []
-    if dialect.separator not in usual and dialect.width > 1:
+    if dialect.separator not in _usual(text.file) and dialect.width > 1:
         said.append(f"separated by {SEPARATOR_WORDS.get(dialect.separator, dialect.separator)}")
     said += ["decimal commas"] if dialect.decimal == "," else []
     encoding = ENCODING_WORDS.get(text.encoding, text.encoding.upper())
