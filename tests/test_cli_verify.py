@@ -221,3 +221,18 @@ def test_readers_record_their_filters_in_python_too(genotypes: Path) -> None:
     solution = certpca.solve(data, 3, missing="mean", certify=True)
     assert solution.certificate is not None
     assert solution.reading == solution.certificate.reading == {"maf": 0.1}
+
+
+def test_a_reader_that_goes_away_loses_no_result(table: Path, tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    result = tmp_path / "result.json"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "certpca.cli", "solve", str(table), "-k", "3", "--output", str(result)],
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.close()  # before anything was printed
+    assert process.wait(timeout=120) in (0, 1)  # rich, which prints tables, ends with 1
+    assert certpca.load_solution(result).sparsity == 3

@@ -4,7 +4,8 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -257,6 +258,21 @@ def _print_passes(data: Any) -> None:
         print(f"the file was read {data.passes:.1f} times")
 
 
+@contextmanager
+def _shown_in_any_case(
+    show: Callable[[], object], fields: dict[str, Any], options: argparse.Namespace, table: Any
+) -> Iterator[None]:
+    """Show an answer after it was written, also where it could not be: broken pipes and full disks lose nothing."""
+    try:
+        yield
+    finally:
+        if options.json:
+            _print_json({**fields, **about_table(table)})
+        else:
+            show()
+            _print_passes(table.data)
+
+
 def _solve(options: argparse.Namespace) -> int:
     from certpca.api import solve
     from certpca.present.terminal import live_progress, print_solution
@@ -280,13 +296,9 @@ def _solve(options: argparse.Namespace) -> int:
             checkpoint=options.checkpoint,
             **_preparation(options, table),
         )
-    if options.json:
-        _print_json({**solution_to_dict(solution), **about_table(table)})
-    else:
-        print_solution(solution, sys.stdout)
-        _print_passes(table.data)
-    if options.output:  # last: an answer that cannot be written has at least been shown
-        save_solution(solution, options.output)
+    with _shown_in_any_case(lambda: print_solution(solution, sys.stdout), solution_to_dict(solution), options, table):
+        if options.output:
+            save_solution(solution, options.output)
     return 0
 
 
@@ -311,16 +323,12 @@ def _path(options: argparse.Namespace) -> int:
             checkpoint=options.checkpoint,
             **_preparation(options, table),
         )
-    if options.json:
-        solutions = [solution_to_dict(solution) for solution in found.solutions]
-        _print_json({"solutions": solutions, **about_table(table)})
-    else:
-        print(found)
-        _print_passes(table.data)
-    if options.plot:
-        save_path(found, options.plot)
-    if options.output:
-        store_path(found, options.output)
+    fields = {"solutions": [solution_to_dict(solution) for solution in found.solutions]}
+    with _shown_in_any_case(lambda: print(found), fields, options, table):
+        if options.output:
+            store_path(found, options.output)
+        if options.plot:
+            save_path(found, options.plot)
     return 0
 
 
@@ -346,13 +354,10 @@ def _certify(options: argparse.Namespace) -> int:
             checkpoint=options.checkpoint,
             **_preparation(options, table),
         )
-    if options.json:
-        _print_json({**certificate_to_dict(certificate), **about_table(table)})
-    else:
-        print_certificate(certificate, sys.stdout)
-        _print_passes(table.data)
-    if options.output:
-        save_certificate(certificate, options.output)
+    fields = certificate_to_dict(certificate)
+    with _shown_in_any_case(lambda: print_certificate(certificate, sys.stdout), fields, options, table):
+        if options.output:
+            save_certificate(certificate, options.output)
     return 0
 
 
