@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from certpca import load_table
 from certpca.errors import DataFileError, MissingDependencyError
@@ -401,6 +403,26 @@ def test_utf_16_without_a_mark(tmp_path: Path, mark: bool) -> None:
     encoding = "utf-16" if mark else "utf-16-be"
     table = load_table(write(tmp_path, "a.csv", ("alpha,beta,gamma\n" + ROWS).encode(encoding)))
     np.testing.assert_array_equal(table.data, NUMBERS)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    text=st.text(alphabet="01.9,;\t \n\"#-+eEaNAx\r|'", max_size=60),
+    name=st.sampled_from(["a.csv", "a.tsv", "a.txt"]),
+    header=st.sampled_from(["auto", "yes", "no"]),
+)
+def test_any_text_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, text: str, name: str, header: str
+) -> None:
+    file = write(tmp_path_factory.mktemp("any"), name, text)
+    try:
+        table = load_table(file, header=header)
+    except DataFileError:
+        return
+    assert table.data.ndim == 2
+    assert table.data.dtype == np.float64
+    assert table.names is None or len(table.names) == table.data.shape[1]
+    assert table.sample_names is None or len(table.sample_names) == table.data.shape[0]
 
 
 # --- what the user can say ----------------------------------------------------------------------

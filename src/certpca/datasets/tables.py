@@ -15,12 +15,12 @@ from certpca.datasets.array_names import NAME_ARRAYS, chosen_array
 from certpca.datasets.parquet import columns_of, read_parquet
 from certpca.datasets.plink_text import SampleList
 from certpca.datasets.reading import DEFAULTS, Texts, as_texts, require_header, without_defaults
-from certpca.datasets.selection import as_slice, chosen_columns, drop_option, listed_names
+from certpca.datasets.selection import as_slice, chosen_columns, drop_option, left_out, listed_names
 from certpca.datasets.text_files import ENDINGS as TEXT_ENDINGS
 from certpca.datasets.text_files import PACKINGS, text_ending
 from certpca.datasets.text_tables import read_text_table
 from certpca.errors import CertpcaError, DataFileError, InvalidProblemError
-from certpca.operators.inputs import checked_names
+from certpca.operators.inputs import checked_names, is_sparse, require_table
 from certpca.operators.readers import DEFAULT_MEMORY, ArrayReader, Reader
 from certpca.optional import require
 
@@ -163,9 +163,13 @@ def _arranged(table: Table, file: Path, wanted: _Wanted, *, chosen: bool) -> Tab
     choose = not chosen and (wanted.columns is not None or wanted.drop is not None)
     if (choose or wanted.transpose) and isinstance(data, Reader):
         data = _in_memory(data, file)
+    if choose or wanted.transpose or wanted.names is not None:
+        require_table(data)
+    dropped: tuple[str, ...] = ()
     if choose:
         left = chosen_columns(names, data.shape[1], wanted.columns, wanted.drop, str(file))
-        data = data[:, as_slice(left)]
+        dropped = left_out(data.shape[1] - len(left))
+        data = (data.tocsc() if is_sparse(data) else data)[:, as_slice(left)]
         names = None if names is None else tuple(names[index] for index in left)
     if wanted.transpose:
         data, names, sample_names = data.T, sample_names, names
@@ -178,9 +182,9 @@ def _arranged(table: Table, file: Path, wanted: _Wanted, *, chosen: bool) -> Tab
         data = ArrayReader(data, wanted.memory)
     if isinstance(data, Reader):
         data.reading = reading
-    said = [f"{data.shape[0]} × {data.shape[1]}", *([table.understood] if table.understood else [])]
-    said += ["transposed"] if wanted.transpose else []
-    return Table(data, names, reading, sample_names, ", ".join(said), table.remarks)
+    shape = " × ".join(map(str, data.shape))
+    said = (shape, table.understood, *dropped, "transposed" if wanted.transpose else "")
+    return Table(data, names, reading, sample_names, ", ".join(filter(None, said)), table.remarks)
 
 
 def _in_memory(reader: Reader, file: Path) -> Any:
@@ -329,9 +333,10 @@ def _read_parquet(file: Path, wanted: _Wanted) -> Table:
     held = columns_of(schema)
     left = chosen_columns(held, len(held), wanted.columns, wanted.drop, str(file))
     wanted_names = [held[index] for index in left]
+    understood = ", ".join(left_out(len(held) - len(left)))
     if wanted.memory is not None or 8 * about.num_rows * len(left) >= STREAMED_FROM:
         reader = read_parquet(file, columns=wanted_names, memory=wanted.budget)
-        return Table(reader, reader.names)
+        return Table(reader, reader.names, understood=understood)
     frame = parquet.read_table(file, columns=wanted_names)
     columns = []
     for name in frame.column_names:
@@ -342,7 +347,7 @@ def _read_parquet(file: Path, wanted: _Wanted) -> Table:
             msg = f"{str(file)!r}: column {name!r} holds {kind}, not numbers; drop or encode it ({option})"
             raise DataFileError(msg)
         columns.append(values)
-    return Table(np.column_stack(columns), tuple(frame.column_names))
+    return Table(np.column_stack(columns), tuple(frame.column_names), understood=understood)
 
 
 def _read_matrix_market(file: Path) -> Table:

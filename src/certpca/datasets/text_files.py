@@ -82,20 +82,19 @@ class TextFile:
     def records(self, separator: str) -> Iterator[tuple[int, list[str]]]:
         """Walk over the lines that are neither blank nor comments: the number of each (its last) and its cells."""
         number = 0
+        blanks = None if separator == SPACES else " \n"  # a line of tabs alone is a row, if tabs are between cells
 
         def lines() -> Iterator[str]:
             nonlocal number
             for number, line in enumerate(self.lines(), 1):  # noqa: B007 - read below
-                if not is_comment(line, separator):
+                if line.strip(blanks) and not is_comment(line, separator):
                     yield line
 
-        if separator == SPACES:
-            split = ((number, split_at_spaces(line)) for line in lines())
-            yield from ((place, cells) for place, cells in split if cells)
-            return
-        for cells in csv.reader(lines(), delimiter=separator, skipinitialspace=True):
-            if len(cells) > 1 or (cells and cells[0].strip()):
-                yield number, cells
+        rows: Iterator[list[str]] = map(split_at_spaces, lines())
+        if separator != SPACES:
+            rows = csv.reader(lines(), delimiter=separator, skipinitialspace=True)
+        for cells in rows:
+            yield number, cells
 
 
 def text_files(file: Path) -> tuple[TextFile, ...]:

@@ -144,8 +144,9 @@ def _parsed(text: TextFile, dialect: Dialect, places: list[int], *, numbers_only
                 _require_same_width(text, dialect)
                 raise
             raise _NoNumbersError from error
-        # Lines that are too short were filled up: counting separators tells, unless some are in quotes.
-        full = stream.separators == len(frame) * (dialect.width - 1) and not stream.quotes
+        # Lines that are too short were filled up: counting separators tells, where each is one and none is in quotes.
+        countable = dialect.separator != SPACES and not stream.quotes
+        full = countable and stream.separators == len(frame) * (dialect.width - 1)
         if frame.shape[1] != dialect.width or (not full and frame[dialect.width - 1].isna().any()):
             _require_same_width(text, dialect)
     return frame
