@@ -17,6 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certpca import load_table
+from certpca.datasets.cells import number_of, truth_of
+from certpca.datasets.dialects import dialect_of
+from certpca.datasets.text_files import text_files
 from certpca.errors import DataFileError, MissingDependencyError
 
 NAMES = ("alpha", "beta", "gamma")
@@ -403,6 +406,41 @@ def test_utf_16_without_a_mark(tmp_path: Path, mark: bool) -> None:
     encoding = "utf-16" if mark else "utf-16-be"
     table = load_table(write(tmp_path, "a.csv", ("alpha,beta,gamma\n" + ROWS).encode(encoding)))
     np.testing.assert_array_equal(table.data, NUMBERS)
+
+
+CELLS = st.one_of(
+    st.integers(-20, 2000).map(str),
+    st.floats(-100, 100).map(lambda number: repr(round(number, 3))),
+    st.sampled_from(["", "NA", " nan", ".", "#N/A", "TRUE", "false", "1,5", "x", "inf", "1e5", "+3"]),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    rows=st.lists(st.lists(CELLS, min_size=3, max_size=4), min_size=1, max_size=6),
+    separator=st.sampled_from([",", ";", "\t", " ", "  ", "|"]),
+    quoted=st.booleans(),
+    header=st.sampled_from(["auto", "yes", "no"]),
+)
+def test_what_is_read_fast_is_what_a_careful_reader_finds(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], separator: str, quoted: bool, header: str
+) -> None:
+    lines = [separator.join(f'"{cell}"' if quoted else cell for cell in row) for row in rows]
+    file = write(tmp_path_factory.mktemp("any"), "a.csv", "\n".join(lines))
+    try:
+        table = load_table(file, header=header)
+    except DataFileError:
+        return
+    (text, *_) = text_files(file)
+    dialect = dialect_of(text, ",", header)
+    found = [cells for _, cells in dialect.rows(text)]
+    assert {len(cells) for cells in found} == {dialect.width}
+    wanted = [
+        [truth_of(cells[place]) if truth_of(cells[place]) is not None else number_of(cells[place], dialect.decimal)]
+        for cells in found
+        for place in dialect.places
+    ]
+    np.testing.assert_array_equal(table.data.reshape(-1, 1), np.array(wanted, dtype=float))
 
 
 @settings(max_examples=300, deadline=None)

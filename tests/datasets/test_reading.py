@@ -202,7 +202,7 @@ def test_what_is_no_table_cannot_be_rearranged(tmp_path: Path) -> None:
     assert load_table(tmp_path / "a.npy").understood == "5"
     for settings in ({"drop": "1"}, {"transpose": True}, {"names": ["a"]}):
         with pytest.raises(InvalidDataError, match="must be a table with two axes, got 1"):
-            load_table(tmp_path / "a.npy", **settings)  # type: ignore[arg-type]
+            load_table(tmp_path / "a.npy", **settings)
 
 
 def test_names_from_a_file(tmp_path: Path, numbers: np.ndarray) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from certpca.arrays import Vector
 from certpca.datasets.cells import MISSING_TEXTS, WITH_COMMA, is_missing, number_of, truth_of, why_no_number
 from certpca.datasets.dialects import Dialect, dialect_of, require_decimal_commas
-from certpca.datasets.selection import chosen_columns, drop_option, left_out
+from certpca.datasets.selection import as_slice, chosen_columns, drop_option, left_out
 from certpca.datasets.text_files import ENDINGS, SPACES, LineStream, TextFile, text_ending, text_files, unpacking_errors
 from certpca.errors import DataFileError
 
@@ -176,7 +176,7 @@ def _texts(column: Any) -> list[str]:
 def _numbers(text: TextFile, dialect: Dialect, frame: Any, places: list[int]) -> Vector:
     kinds = frame.dtypes.to_numpy()[places]
     if all(kind == np.float64 for kind in kinds):
-        return np.ascontiguousarray(frame[places].to_numpy(dtype=np.float64))
+        return np.ascontiguousarray(frame.iloc[:, as_slice(places)].to_numpy(dtype=np.float64))
     data = np.empty((len(frame), len(places)))
     for index, place in enumerate(places):
         column = frame[place]
