@@ -204,7 +204,9 @@ DIALECTS: dict[str, Written] = {
         None,
         understood="4 × 3, no header",
     ),
-    "numpy savetxt with a header": Written("a.csv", "# alpha,beta,gamma\n" + ROWS),
+    "numpy savetxt with a header": Written(
+        "a.csv", "# alpha,beta,gamma\n" + ROWS, understood="4 × 3, header in a comment"
+    ),
     "Matlab writematrix": Written("a.csv", ROWS, None, understood="4 × 3, no header"),
     "Matlab writetable": Written("a.txt", "alpha,beta,gamma\n" + ROWS, understood="4 × 3, header, separated by commas"),
     "Matlab save -ascii": Written(
@@ -221,7 +223,9 @@ DIALECTS: dict[str, Written] = {
         WHOLE,
     ),
     "comments before, between and after": Written(
-        "a.csv", "# made by hand, in May\n#\nalpha,beta,gamma\n1.5,-2,1234.5\n# a pause\n" + ROWS[14:] + "# end\n"
+        "a.csv",
+        "# made by hand, in May\n#\nalpha,beta,gamma\n1.5,-2,1234.5\n# a pause\n" + ROWS[14:] + "# end\n",
+        understood="4 × 3, header, 4 comments left out",
     ),
     "true and false": Written(
         "a.csv",

@@ -308,7 +308,7 @@ def test_empty_file(tmp_path: Path, ending: str) -> None:
 def test_unknown_ending_lists_the_known_ones(tmp_path: Path, name: str) -> None:
     with refused(
         "has an unknown format",
-        "known endings are .csv, .tsv, .tab, .txt, .dat, .npy, .npz, .parquet, .h5ad, .zarr, .mtx, .mtx.gz",
+        "known endings are .csv, .tsv, .tab, .txt, .dat, .data, .npy, .npz, .parquet, .h5ad, .zarr, .mtx, .mtx.gz",
         "texts may be packed (.gz, .xz, .bz2, .zst)",
     ):
         load_table(tmp_path / name)

@@ -63,6 +63,8 @@ class Dialect:
         Whether every line ends in a separator behind which there is nothing.
     decimal
         The decimal sign.
+    commented
+        Whether the header is a comment.
     remarks
         What users should know of.
     """
@@ -74,6 +76,7 @@ class Dialect:
     row_names: bool
     trailing: bool
     decimal: str
+    commented: bool = False
     remarks: tuple[str, ...] = ()
 
     @property
@@ -155,8 +158,8 @@ def dialect_of(text: TextFile, usual: str, header: str) -> Dialect:
         msg = f"{str(text.file)!r} has a header but no rows of numbers"
         raise DataFileError(msg)
     names: tuple[str, ...] | None = tuple(rows[0]) if has_header else None
-    if names is None and header == "auto":
-        names = _commented_header(text, beginning)
+    commented = None if has_header or header != "auto" else _commented_header(text, beginning)
+    names = names if commented is None else commented
     if names is not None and len(names) not in (width, width - 1):
         msg = f"{str(text.file)!r} names {len(names)} columns in its first line but has {width}"
         raise DataFileError(msg)
@@ -168,6 +171,7 @@ def dialect_of(text: TextFile, usual: str, header: str) -> Dialect:
         row_names=False,
         trailing=trailing,
         decimal=".",
+        commented=commented is not None,
         remarks=tuple(remarks),
     )
     found = replace(found, row_names=_has_row_names(found, below))

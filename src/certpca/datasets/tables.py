@@ -194,10 +194,16 @@ def _in_memory(reader: Reader, file: Path) -> Any:
     return data
 
 
+_INSTEAD = {
+    ".bed": "choose variants with --chromosomes or --every, or write a file with what is wanted (plink --extract)",
+    ".npy": "load it without a memory budget, or write a file with what is wanted",
+}
+
+
 def _stays_in_file(file: Path) -> InvalidProblemError:
+    instead = _INSTEAD.get(_kind(file), "give more memory (--memory), or write a file with what is wanted")
     return InvalidProblemError(
-        f"{str(file)!r} is streamed, so that its columns cannot be chosen nor the table transposed; "
-        "give more memory (--memory), or write a file with what is wanted"
+        f"{str(file)!r} is streamed, so that its columns cannot be chosen nor the table transposed; {instead}"
     )
 
 

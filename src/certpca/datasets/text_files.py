@@ -18,7 +18,14 @@ from certpca.datasets.cells import is_missing
 from certpca.errors import DataFileError
 from certpca.optional import require
 
-ENDINGS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t ", ".dat": "\t "}  # and the separators they promise
+ENDINGS = {
+    ".csv": ",",
+    ".tsv": "\t",
+    ".tab": "\t",
+    ".txt": "\t ",
+    ".dat": "\t ",
+    ".data": ",",
+}  # and separators
 BLOCK = 1 << 20  # characters handed on at a time
 SPACES = " "  # the separator of tables whose columns are apart by any number of spaces or tabs
 BETWEEN_SPACES = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
@@ -116,17 +123,17 @@ def text_files(file: Path) -> tuple[TextFile, ...]:
 class LineStream:
     """The lines of a file from some line on, without comments, for a reader that asks for a piece at a time.
 
-    `separators` and `quotes` count what has been handed on; `failure` is what went wrong while reading.
+    `separators` and `quotes` count what has been handed on, `comments` what has not; `failure` is what went wrong.
     """
 
     def __init__(self, text: TextFile, separator: str, skip: int) -> None:
         self._separator = separator
         self._stream = text.open()
         self._begun: list[str] = []  # pieces of a line that has not ended
-        self.separators = self.quotes = 0
+        self.separators = self.quotes = self.comments = 0
         self.failure: Exception | None = None
         for _ in range(skip):
-            self._stream.readline()
+            self.comments += is_comment(self._stream.readline(), separator)
 
     def __enter__(self) -> "LineStream":
         return self
@@ -160,7 +167,10 @@ class LineStream:
 
     def _without_comments(self, lines: str) -> str:
         if "#" in lines:
-            lines = "\n".join(line for line in lines.split("\n") if not is_comment(line, self._separator))
+            every = lines.split("\n")
+            kept = [line for line in every if not is_comment(line, self._separator)]
+            self.comments += len(every) - len(kept)
+            lines = "\n".join(kept)
         self.separators += lines.count(self._separator)
         self.quotes += lines.count('"')
         return lines

@@ -1,5 +1,6 @@
 """Tables in text files: laid out as `dialects` finds, read by pandas' C engine, refused where a line or cell is bad."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,16 @@ from certpca.arrays import Vector
 from certpca.datasets.cells import MISSING_TEXTS, WITH_COMMA, is_missing, number_of, truth_of, why_no_number
 from certpca.datasets.dialects import Dialect, dialect_of, require_decimal_commas
 from certpca.datasets.selection import as_slice, chosen_columns, drop_option, left_out
-from certpca.datasets.text_files import ENDINGS, SPACES, LineStream, TextFile, text_ending, text_files, unpacking_errors
+from certpca.datasets.text_files import (
+    ENDINGS,
+    PACKINGS,
+    SPACES,
+    LineStream,
+    TextFile,
+    text_ending,
+    text_files,
+    unpacking_errors,
+)
 from certpca.errors import DataFileError
 
 MISSING_WORDS = sorted({form for word in MISSING_TEXTS for form in (word, word.upper(), word.title(), "NaN", "-NaN")})
@@ -53,6 +63,8 @@ def read_text_table(file: Path, header: str, columns: Sequence[str] | None, drop
     except (DataFileError, ImportError):
         raise
     except unpacking_errors(file) as error:
+        if file.suffix.lower() not in PACKINGS:
+            raise
         msg = f"{str(file)!r} cannot be unpacked, it is damaged or cut off: {error}"
         raise DataFileError(msg) from error
     raise AssertionError  # Latin-1 decodes everything
@@ -93,7 +105,9 @@ def _read(text: TextFile, dialect: Dialect, columns: Sequence[str] | None, drop:
     numbers = _numbers(text, dialect, frame, places)
     labels = _row_names(text, dialect, frame)
     names = None if named is None else tuple(named[index] for index in left)
-    understood = (*_understood(text, dialect), *left_out(len(dialect.places) - len(left)))
+    comments = frame.attrs["comments"] - int(dialect.commented)
+    said = [f"{comments} comment{'s' if comments > 1 else ''} left out"] if comments else []
+    understood = (*_understood(text, dialect), *said, *left_out(len(dialect.places) - len(left)))
     return TextTable(numbers, names, labels, understood, dialect.remarks + _twins(names))
 
 
@@ -149,6 +163,7 @@ def _parsed(text: TextFile, dialect: Dialect, places: list[int], *, numbers_only
         full = countable and stream.separators == len(frame) * (dialect.width - 1)
         if frame.shape[1] != dialect.width or (not full and frame[dialect.width - 1].isna().any()):
             _require_same_width(text, dialect)
+        frame.attrs["comments"] = stream.comments
     return frame
 
 
@@ -238,15 +253,12 @@ def _is_number(cell: str) -> bool:
 
 
 def _twins(names: tuple[str, ...] | None) -> tuple[str, ...]:
-    if names is None or len(set(names)) == len(names):
-        return ()
-    seen: set[str] = set()
-    twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-    return (f"{sum(name == twice for name in names)} columns are called {twice!r}",)
+    ((name, count),) = Counter(names or ("",)).most_common(1)
+    return (f"{count} columns are called {name!r}",) if count > 1 else ()
 
 
 def _understood(text: TextFile, dialect: Dialect) -> tuple[str, ...]:
-    said = ["no header" if dialect.header is None else "header"]
+    said = ["no header" if dialect.header is None else "header in a comment" if dialect.commented else "header"]
     said += ["row names dropped"] if dialect.row_names else []
     said += ["empty last column dropped"] if dialect.trailing else []
     if dialect.separator not in _usual(text.file) and dialect.width > 1:
