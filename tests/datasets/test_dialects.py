@@ -488,6 +488,14 @@ def test_numbers_that_nobody_can_tell_from_names(tmp_path: Path) -> None:
     assert load_table(tmp_path / "b.csv", header="no").data[0].tolist() == [2001, 2002, 2003]
 
 
+def test_names_some_of_which_are_numbers_are_a_remark(tmp_path: Path) -> None:
+    table = load_table(write(tmp_path, "a.csv", "150,4,red,green,blue\n5.1,3.5,1.4,0.2,0\n4.9,3,1.4,0.2,0\n"))
+    assert table.names == ("150", "4", "red", "green", "blue")
+    assert table.remarks == (
+        "the first line (150, 4) holds numbers and was taken for names: --header no if it is a row",
+    )
+
+
 def test_rows_that_count_are_rows(tmp_path: Path) -> None:
     table = load_table(write(tmp_path, "a.csv", "1,2,3,4,5,6\n2,3,4,5,6,7\n0,5,1,8,2,9\n"))
     assert table.data.shape == (3, 6)

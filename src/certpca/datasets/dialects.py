@@ -41,6 +41,7 @@ CORNERS = INDEX_NAMES | {
 EXCEL_HINT = re.compile(r'"?sep=(.)"?\s*')
 MOST_RECORDS, LOOKED_AT = 50, 2 << 20  # lines, and characters in them, unless lines are longer
 CELLS_LOOKED_AT = 200  # of a line
+_NAMED = "the first line ({}) holds numbers and was taken for names: --header no if it is a row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +243,10 @@ def _header(text: TextFile, beginning: _Beginning, *, trailing: bool) -> tuple[b
     if not above_numbers:
         return _numbers_are_names(text, beginning)
     numbers = [cell for cell in first if is_value(cell) and not is_missing(cell)]
-    if not numbers or corner or counts_in_steps(numbers) or len(above_numbers) > len(first) / 2:
+    if not numbers or corner or counts_in_steps(numbers):
         return True, []
+    if len(above_numbers) > len(first) / 2:
+        return True, [_NAMED.format(", ".join(numbers[:3]))]
     msg = (
         f"{str(text.file)!r}: its first line holds numbers ({numbers[0]}) and text ({first[above_numbers[0]]!r}) above "
         "numbers; say whether it names columns with header='yes' or 'no' (--header)"
@@ -280,11 +283,11 @@ def _numbers_are_names(text: TextFile, beginning: _Beginning) -> tuple[bool, lis
     if counts_in_steps(cells):
         alike = counts_in_steps(beginning.rows[1][begin:])
         if not alike and (apart or len(cells) >= 5):
-            return True, [f"the first line ({shown}) holds numbers and was taken for names: --header no if it is a row"]
+            return True, [_NAMED.format(shown)]
         return False, [f"the first line ({shown}) was taken for a row: --header yes if it holds names"]
     different = None not in wholes and len(set(wholes)) == len(wholes)
     if different and len(cells) > 2 and below and len(apart) == len(below):
-        return True, [f"the first line ({shown}) holds numbers and was taken for names: --header no if it is a row"]
+        return True, [_NAMED.format(shown)]
     return False, []
 
 
