@@ -155,6 +155,7 @@ def proof_to_dict(proof: Proof, certificate: Certificate) -> dict[str, Any]:
         "features_in_no_optimum": proof.outside.tolist(),
         "features_in_every_optimum": proof.inside.tolist(),
         "matrix": certificate.matrix,
+        "arithmetic": proof.arithmetic,
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 from certpca.budget import Listener, Step
 from certpca.certificates.checker import Proof
+from certpca.present.plain_text import visible
 from certpca.result import FAILURE, PROVED_OPTIMAL, Certificate, Solution
 from certpca.solvers import available_solvers
 
@@ -15,10 +16,19 @@ MOST_LOADINGS = 20
 
 
 def console_for(stream: TextIO) -> Any:
-    """Return a rich console; a stream that is not a terminal gets plain text of fixed width."""
-    from rich.console import Console
+    """Return a rich console; a stream that is not a terminal gets plain text of fixed width.
 
-    return Console(file=stream, highlight=False, width=None if stream.isatty() else 110)
+    Whatever is printed may come from a file, so no character of it reaches the terminal as a command.
+    """
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Harmless(Console):
+        def render(self, renderable: Any, options: Any = None) -> Any:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else visible(text), style, control)
+
+    return Harmless(file=stream, highlight=False, width=None if stream.isatty() else 110)
 
 
 @contextmanager
@@ -110,6 +120,7 @@ def print_proof(proof: Proof, certificate: Certificate, stream: TextIO) -> None:
     facts.add_row("in no optimum", f"{proof.outside.size} of {certificate.size} features")
     facts.add_row("in every optimum", f"{proof.inside.size} features")
     facts.add_row("matrix", certificate.matrix)
+    facts.add_row("computed with", proof.arithmetic)
     _add_probability(facts, certificate)
     console.print(facts)
 
