@@ -125,7 +125,7 @@ def test_damaged_field(solution: Solution, tmp_path: Path, damage: dict[str, Any
         load_solution(tmp_path / "a.json")
 
 
-@pytest.mark.parametrize("field", STORED)
+@pytest.mark.parametrize("field", sorted(set(STORED) - {"reading"}))  # which older files lack
 def test_lost_field(solution: Solution, tmp_path: Path, field: str) -> None:
     rest = solution_to_dict(solution)
     del rest[field]

@@ -6,6 +6,8 @@ from typing import Any
 
 from distributed import Client, LocalCluster
 
+from certpca.worker_threads import at_most_threads
+
 
 @contextmanager
 def workers(count: int) -> Iterator[Any]:
@@ -20,14 +22,10 @@ def workers(count: int) -> Iterator[Any]:
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Let this process compute with one thread, as each worker does."""
-    import numba
     from threadpoolctl import threadpool_limits
 
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    with threadpool_limits(1):
+    with threadpool_limits(1), at_most_threads(1):
         yield
-    numba.set_num_threads(before)
 
 
 def difference(first: float, second: float) -> float:

@@ -28,6 +28,7 @@ import certpca
 from certpca.linalg.eigen import leading_eigenpairs
 from certpca.operators import packed_dots
 from certpca.operators.readers import Reader
+from certpca.worker_threads import threads_allowed
 
 SHAPES = ((2_240, 37_493), (10_001, 20_000))
 WIDTHS = (1, 16, 64)
@@ -160,7 +161,7 @@ def components(file: Path) -> dict[str, Any]:
     if shutil.which("plink2") is None:
         return row
     target = file.with_suffix(".components")
-    options = ["--pca", "approx", str(COMPONENTS), "--threads", str(numba.get_num_threads()), "--out", str(target)]
+    options = ["--pca", "approx", str(COMPONENTS), "--threads", str(threads_allowed()), "--out", str(target)]
     begin = time.perf_counter()
     subprocess.run(["plink2", "--bfile", str(file.with_suffix("")), *options], check=True, stdout=subprocess.DEVNULL)
     row["plink2_seconds"] = time.perf_counter() - begin
@@ -186,7 +187,7 @@ def main() -> None:
                 print(f"{samples} x {variants}, {width} vectors: {times}; transposed half: {halves}", flush=True)
             ours.append(components(file))
             print(ours[-1], flush=True)
-    extra = {"bed_reader": version("bed-reader"), "threads": numba.get_num_threads(), "components": ours}
+    extra = {"bed_reader": version("bed-reader"), "threads": threads_allowed(), "components": ours}
     extra["whole_numbers"] = packed_dots.HAS_DOTS
     print(write_results("packed_genotypes", start, {**extra, "rows": rows}))
 

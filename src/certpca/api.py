@@ -9,7 +9,7 @@ import numpy as np
 
 from certpca.arrays import Indices, Vector, fix_sign
 from certpca.budget import Budget, Listener, Progress
-from certpca.certificates.checker import Examiner, Proof, check
+from certpca.certificates.checker import Examiner, Expected, Proof, check
 from certpca.certificates.search import Goal, find_certificate, verified
 from certpca.checkpoint import Checkpoint, opened
 from certpca.errors import CertificateError, InvalidProblemError
@@ -153,6 +153,7 @@ def _solved(
         history=progress.history,
         details=dict(candidate.details),
         certificate=certificate,
+        reading=operator.reading,
     )
 
 
@@ -301,7 +302,7 @@ def solve_sdp(
         return solve_relaxation(operator, count, progress, gap=gap, memory=memory * 2**30, warm=warm)
 
 
-def verify(certificate: Certificate, data: Any) -> Proof:
+def verify(certificate: Certificate, data: Any, **expected: Unpack[Expected]) -> Proof:
     """Check a certificate against data with the independent checker.
 
     Parameters
@@ -309,12 +310,22 @@ def verify(certificate: Certificate, data: Any) -> Proof:
     certificate
         From `certify` or `load_certificate`.
     data
-        The data or the matrix it was made for, or the operator. How data become a matrix, the certificate says.
+        The data or the matrix it was made for, or the operator. How data become a matrix, the certificate says, and
+        the proof repeats in words of its own (`Proof.matrix`).
+    **expected
+        What you expect the certificate to be about, each refused where it is about something else: ``covariance``,
+        ``center``, ``scale``, ``ddof``, ``missing="error"`` (no values filled in) as in `solve`; ``sparsity``; and
+        ``max_gap``, the largest gap you accept.
+
+    Returns
+    -------
+    Proof
+        What was recomputed from the data; nothing in it is repeated from the certificate.
 
     Raises
     ------
     CertificateError
-        Where the claim does not hold for these data.
+        Where the claim does not hold for these data, or is not the one expected.
 
     Examples
     --------
@@ -323,15 +334,19 @@ def verify(certificate: Certificate, data: Any) -> Proof:
     >>> certpca.verify(certificate, certpca.pitprops()).upper_bound <= certificate.upper_bound
     True
     """
+    unknown = sorted(set(expected) - set(Expected.__annotations__))
+    if unknown:
+        msg = f"verify can be told to expect {', '.join(Expected.__annotations__)}; got {', '.join(unknown)}"
+        raise InvalidProblemError(msg)
     if isinstance(data, Operator):
-        return check(certificate, data.source())
+        return check(certificate, data.source(), expected)
     values, _ = values_and_names(data)
     try:
         source = Source(values=values, **certificate.normalisation)
     except TypeError as error:
         msg = f"the certificate is refused: its normalisation is malformed ({error})"
         raise CertificateError(msg) from error
-    return check(certificate, source)
+    return check(certificate, source, expected)
 
 
 def checked_sparsity(sparsity: Any, size: int) -> int:

@@ -18,6 +18,7 @@ from certpca.operators import DataOptions, Operator, as_operator, from_data
 from certpca.operators.inputs import is_sparse
 from certpca.operators.readers import Reader
 from certpca.result import Solution, Source
+from certpca.rounded import percent_up
 from certpca.sparsity_path import Path, path
 
 Method = Literal["elbow", "cross-validation", "stability"]
@@ -207,7 +208,7 @@ def _elbow(whole: Path) -> Choice:
         f"{whole.sparsities[-1]} features capture"
     )
     if np.isfinite(whole.upper_bounds[best]):
-        reason += f", and is proved to be within {whole.gaps[best]:.2%} of the best choice of {sparsity}"
+        reason += f", and is proved to be within {percent_up(whole.gaps[best])} of the best choice of {sparsity}"
     return Choice(sparsity, reason + ".", "elbow", whole, scores, np.zeros_like(scores))
 
 

@@ -4,7 +4,8 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -14,6 +15,7 @@ from certpca.errors import CertpcaError
 EXIT_REFUSED = 1
 EXIT_BAD_INPUT = 2
 DEMO_SPARSITY = 7
+SCALINGS = ("correlation", "hardy-weinberg", "uncentred")
 GENOTYPE_SETTINGS = ("maf", "max_missing", "keep", "remove", "chromosomes", "every")
 
 
@@ -124,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     verify = commands.add_parser("verify", help="check a certificate against data, trusting nothing", epilog=formats)
     verify.add_argument("certificate", help="JSON file written by certify; its evidence lies beside it")
     verify.add_argument("file", help="the data or the matrix it was made for")
+    _add_expectations(verify)
     _add_file_options(verify)
     verify.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     verify.set_defaults(run=_verify)
@@ -165,6 +168,46 @@ def _add_data_options(command: argparse.ArgumentParser, *, several: bool = False
     _add_preparation_options(command)
 
 
+def _add_expectations(command: argparse.ArgumentParser) -> None:
+    expected = command.add_argument_group(
+        "what you expect",
+        "How data become a matrix, the certificate says, and the verdict in words of its own. With these options it is "
+        "refused where it is about another matrix than `certpca solve` makes with the same ones, or proves less.",
+    )
+    expected.add_argument("-k", "--sparsity", type=int, help="largest number of nonzero loadings")
+    expected.add_argument("--max-gap", type=float, help="the largest gap you accept")
+    expected.add_argument("--unscaled", action="store_true", help="the covariance of centred columns")
+    expected.add_argument("--correlation", action="store_true", help="columns scaled to unit variance")
+    expected.add_argument("--hardy-weinberg", action="store_true", help="genotypes divided by √(2p(1 - p))")
+    expected.add_argument("--uncentred", action="store_true", help="column means not subtracted")
+    expected.add_argument("--covariance", action="store_true", help="the file holds the matrix itself")
+    expected.add_argument("--missing", choices=("error", "mean"), help="error: no missing values were filled")
+
+
+def _expected(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what the reader of a certificate expects, as keywords of `verify`."""
+    named = {"sparsity": options.sparsity, "max_gap": options.max_gap, "missing": options.missing}
+    expected: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+    if options.covariance:
+        _refuse_preparation(options, ("unscaled", *SCALINGS))
+        return {**expected, "covariance": True}
+    if options.unscaled or any(getattr(options, flag.replace("-", "_")) for flag in SCALINGS):
+        center = not options.uncentred
+        return {**expected, "covariance": False, "center": center, "scale": _scale(options), "ddof": int(center)}
+    return expected
+
+
+def _scale(options: argparse.Namespace) -> bool | str:
+    return "2pq" if options.hardy_weinberg else bool(options.correlation)
+
+
+def _refuse_preparation(options: argparse.Namespace, flags: Sequence[str]) -> None:
+    for flag in flags:
+        if getattr(options, flag.replace("-", "_")):
+            msg = f"--covariance uses the matrix as it is; --{flag} cannot be applied to it"
+            raise _usage_error(msg)
+
+
 def _add_preparation_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--covariance", action="store_true", help="the file holds a covariance or correlation matrix")
     command.add_argument("--correlation", action="store_true", help="scale columns to unit variance")
@@ -191,6 +234,9 @@ def _add_file_options(command: argparse.ArgumentParser) -> None:
         metavar="GIB",
         help="for data on their way from a file that can be streamed (bed, h5ad, npy, parquet, zarr)",
     )
+    command.add_argument(
+        "--like", metavar="RESULT", help="read the file as it was read for a stored result (filters, array, columns)"
+    )
     genotypes = command.add_argument_group("PLINK files (.bed)")
     genotypes.add_argument("--maf", type=float, help="leave out variants whose rarer allele is rarer than this")
     genotypes.add_argument("--max-missing", type=float, help="leave out variants with a larger share of missing calls")
@@ -200,14 +246,19 @@ def _add_file_options(command: argparse.ArgumentParser) -> None:
     genotypes.add_argument("--every", type=int, metavar="N", help="only every nth variant")
 
 
-def _table(options: argparse.Namespace, file: str) -> Any:
-    """Read a data file with the filters asked for."""
-    from certpca.datasets import load_table
+def _table(options: argparse.Namespace, file: str, recorded: Mapping[str, Any] | None = None) -> Any:
+    """Read a data file as a result records it was read, or as the options say where they say something."""
+    from certpca.datasets import load_table, reading_from_json
+    from certpca.storage import load_reading
 
+    if options.like:
+        recorded = load_reading(options.like)
     settings = {name: getattr(options, name) for name in GENOTYPE_SETTINGS if getattr(options, name) is not None}
     if "chromosomes" in settings:
         settings["chromosomes"] = settings["chromosomes"].split(",")
-    return load_table(file, array=options.array, genotypes=settings, memory=options.memory)
+    if options.array is not None:
+        settings["array"] = options.array
+    return load_table(file, memory=options.memory, **{**reading_from_json(recorded or {}), **settings})
 
 
 def _add_proof_options(command: argparse.ArgumentParser) -> None:
@@ -232,24 +283,22 @@ def _numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",")]
 
 
-def _preparation(options: argparse.Namespace, names: Any) -> dict[str, Any]:
+def _preparation(options: argparse.Namespace, table: Any) -> dict[str, Any]:
     """Say how the table of a file becomes a matrix."""
+    origin = {"names": table.names, "reading": table.reading}
     if not options.covariance:
         return {
-            "names": names,
+            **origin,
             "center": not options.uncentred,
-            "scale": "2pq" if options.hardy_weinberg else options.correlation,
+            "scale": _scale(options),
             "missing": options.missing,
             **_device(options),
         }
-    for flag in ("correlation", "hardy-weinberg", "uncentred"):
-        if getattr(options, flag.replace("-", "_")):
-            msg = f"--covariance uses the matrix as it is; --{flag} cannot be applied to it"
-            raise _usage_error(msg)
+    _refuse_preparation(options, SCALINGS)
     if options.missing != "error":
         msg = "--covariance uses the matrix as it is; --missing cannot be applied to it"
         raise _usage_error(msg)
-    return {"names": names, "covariance": True, **_device(options)}
+    return {**origin, "covariance": True, **_device(options)}
 
 
 def _budget(options: argparse.Namespace) -> Any:
@@ -273,6 +322,21 @@ def _print_passes(data: Any) -> None:
         print(f"the file was read {number:.1f} times")
 
 
+@contextmanager
+def _shown_in_any_case(
+    show: Callable[[], object], fields: dict[str, Any], options: argparse.Namespace, table: Any
+) -> Iterator[None]:
+    """Show an answer after it was written, also where it could not be: broken pipes and full disks lose nothing."""
+    try:
+        yield
+    finally:
+        if options.json:
+            _print_json({**fields, **_passes(table.data)})
+        else:
+            show()
+            _print_passes(table.data)
+
+
 def _solve(options: argparse.Namespace) -> int:
     from certpca.api import solve
     from certpca.present.terminal import live_progress, print_solution
@@ -294,15 +358,11 @@ def _solve(options: argparse.Namespace) -> int:
             certify=options.certify,
             target_gap=options.target_gap,
             checkpoint=options.checkpoint,
-            **_preparation(options, table.names),
+            **_preparation(options, table),
         )
-    if options.json:
-        _print_json({**solution_to_dict(solution), **_passes(table.data)})
-    else:
-        print_solution(solution, sys.stdout)
-        _print_passes(table.data)
-    if options.output:  # last: an answer that cannot be written has at least been shown
-        save_solution(solution, options.output)
+    with _shown_in_any_case(lambda: print_solution(solution, sys.stdout), solution_to_dict(solution), options, table):
+        if options.output:
+            save_solution(solution, options.output)
     return 0
 
 
@@ -325,18 +385,14 @@ def _path(options: argparse.Namespace) -> int:
             budget=budget,
             listener=listener,
             checkpoint=options.checkpoint,
-            **_preparation(options, table.names),
+            **_preparation(options, table),
         )
-    if options.json:
-        solutions = [solution_to_dict(solution) for solution in found.solutions]
-        _print_json({"solutions": solutions, **_passes(table.data)})
-    else:
-        print(found)
-        _print_passes(table.data)
-    if options.plot:
-        save_path(found, options.plot)
-    if options.output:
-        store_path(found, options.output)
+    fields = {"solutions": [solution_to_dict(solution) for solution in found.solutions]}
+    with _shown_in_any_case(lambda: print(found), fields, options, table):
+        if options.output:
+            store_path(found, options.output)
+        if options.plot:
+            save_path(found, options.plot)
     return 0
 
 
@@ -360,37 +416,39 @@ def _certify(options: argparse.Namespace) -> int:
             budget=budget,
             listener=listener,
             checkpoint=options.checkpoint,
-            **_preparation(options, table.names),
+            **_preparation(options, table),
         )
-    if options.json:
-        _print_json({**certificate_to_dict(certificate), **_passes(table.data)})
-    else:
-        print_certificate(certificate, sys.stdout)
-        _print_passes(table.data)
-    if options.output:
-        save_certificate(certificate, options.output)
+    fields = certificate_to_dict(certificate)
+    with _shown_in_any_case(lambda: print_certificate(certificate, sys.stdout), fields, options, table):
+        if options.output:
+            save_certificate(certificate, options.output)
     return 0
 
 
 def _verify(options: argparse.Namespace) -> int:
     from certpca.api import verify
+    from certpca.datasets.reading import as_options
     from certpca.errors import CertificateError
     from certpca.present.terminal import print_proof
     from certpca.storage import load_certificate, proof_to_dict
 
     certificate = load_certificate(options.certificate)
-    table = _table(options, options.file)
+    expected = _expected(options)
+    table = _table(options, options.file, certificate.reading)
     try:
-        proof = verify(certificate, table.data)
+        proof = verify(certificate, table.data, **expected)
     except CertificateError as error:
+        reason = str(error)
+        if dict(table.reading) != dict(certificate.reading):
+            reason += f"; its file was read with {as_options(certificate.reading) or 'no options'}"
         if options.json:
-            _print_json({"proved": False, "reason": str(error)})
-        _complain(error)
+            _print_json({"proved": False, "reason": reason})
+        _complain(reason)
         return EXIT_REFUSED
     if options.json:
-        _print_json(proof_to_dict(proof, certificate))
+        _print_json(proof_to_dict(proof, certificate, table.reading))
     else:
-        print_proof(proof, certificate, sys.stdout)
+        print_proof(proof, certificate, as_options(table.reading), sys.stdout)
     return 0
 
 
@@ -410,11 +468,12 @@ def _report(options: argparse.Namespace) -> int:
         data=options.data or "",
         path=options.path or "",
         data_options=tuple(_typed_again(options)),
+        reading_options=tuple(_typed_reading(options)),
     )
     given: dict[str, Any] = {}
     if options.data:
-        table = _table(options, options.data)
-        given = {"data": table.data, **_preparation(options, table.names)}
+        table = _table(options, options.data, solution.reading)
+        given = {"data": table.data, **_preparation(options, table)}
         if options.labels:
             given["labels"] = read_labels(options.labels, options.data, table.data.shape[0])
     else:
@@ -437,21 +496,26 @@ def _report(options: argparse.Namespace) -> int:
             **given,
         )
     print(f"wrote {target}")
-    if facts.check is not None and facts.refused:
-        _complain(f"refused: {facts.check.refusal}")
+    if facts.refusal:
+        _complain(f"refused: {facts.refusal}")
         return EXIT_REFUSED
     return 0
 
 
 _ENDINGS = {"html": ".html", "markdown": ".md", "png": ".png", "svg": ".svg"}
-_TYPED_FLAGS = ("covariance", "correlation", "hardy-weinberg", "uncentred")
+_TYPED_FLAGS = ("covariance", *SCALINGS)
 
 
 def _typed_again(options: argparse.Namespace) -> list[str]:
     """Return the options about the data as one would type them."""
     typed = [f"--{flag}" for flag in _TYPED_FLAGS if getattr(options, flag.replace("-", "_"))]
     typed += ["--missing", options.missing] if options.missing != "error" else []
-    for name in ("array", *GENOTYPE_SETTINGS, "memory"):
+    return [*typed, *_typed_reading(options)]
+
+
+def _typed_reading(options: argparse.Namespace) -> list[str]:
+    typed = []
+    for name in ("like", "array", *GENOTYPE_SETTINGS, "memory"):
         value = getattr(options, name)
         typed += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
     return typed

@@ -13,6 +13,7 @@ from certpca.errors import InvalidProblemError
 from certpca.operators import DataOptions, Operator, as_operator
 from certpca.operators.deflation import SEMIDEFINITE, checked_deflation, deflate
 from certpca.result import Certificate, Solution, Status
+from certpca.rounded import percent_up
 from certpca.solvers import Solver
 
 NOTHING_LEFT = 1e-10  # share of the trace that is rounding once the rest is explained
@@ -103,7 +104,7 @@ class Decomposition:
         ]
         cumulative = np.cumsum(self.adjusted_variance_ratio)
         for j, component in enumerate(self.components):
-            gap = "-" if component.certificate is None else f"{component.gap:.2%}"
+            gap = percent_up(component.gap)
             lines.append(
                 f"{j + 1:<3d}{component.support.size:8d} {self.explained_variance[j]:10.5g} "
                 f"{self.adjusted_variance[j]:10.5g} {cumulative[j]:11.2%} {gap:>7}"

@@ -22,7 +22,7 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
         "explained_variance_ratio": solution.explained_variance_ratio,
         "relative_objective": solution.relative_objective,
         "upper_bound": _finite(solution.upper_bound),
-        "gap": _finite(solution.gap) if math.isfinite(solution.upper_bound) else None,
+        "gap": _finite(solution.gap),
         "size": solution.size,
         "sparsity": solution.sparsity,
         "matrix": solution.matrix,
@@ -33,6 +33,7 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
         "refitted": solution.refitted,
         "history": [[step.seconds, _finite(step.objective), _finite(step.upper_bound)] for step in solution.history],
         "details": {name: _finite(float(value)) for name, value in solution.details.items()},
+        "reading": dict(solution.reading),
     }
 
 
@@ -57,6 +58,7 @@ def solution_from_dict(fields: dict[str, Any], certificate: Certificate | None =
         history=tuple(Step(at, _number(found, -math.inf), _number(bound)) for at, found, bound in fields["history"]),
         details={name: _number(value, math.nan) for name, value in fields["details"].items()},
         certificate=certificate,
+        reading=dict(fields.get("reading", {})),
     )
 
 
@@ -79,6 +81,7 @@ def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
         "loadings": certificate.loadings.tolist(),
         "tree": certificate.tree,
         "seconds": certificate.seconds,
+        "reading": dict(certificate.reading),
     }
 
 
@@ -101,6 +104,7 @@ def certificate_from_dict(fields: dict[str, Any], evidence: dict[str, Any]) -> C
         outside=fields["features_in_no_optimum"],
         inside=fields["features_in_every_optimum"],
         seconds=float(fields["seconds"]),
+        reading=dict(fields.get("reading", {})),
     )
 
 

@@ -27,7 +27,8 @@ from certpca.errors import InvalidProblemError
 from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
 from certpca.linalg.swaps import SwapSearch
 from certpca.operators import DataOptions, Operator, as_operator, on_host
-from certpca.result import Candidate, Certificate, Solution, Status
+from certpca.result import Candidate, Certificate, Solution, Status, share_lost
+from certpca.rounded import down, percent_down, percent_up
 from certpca.solvers.auto import EVERY_COLUMN, PANEL, Auto
 
 BETTER = 1 + 1e-9  # ratio of objectives from which a support is worth taking over
@@ -72,9 +73,8 @@ class Path:
 
     @cached_property
     def gaps(self) -> Vector:
-        """Largest possible loss at each sparsity: 1 - objective / upper bound."""
-        bounds = np.where(self.upper_bounds > 0, self.upper_bounds, 1.0)
-        return np.where(self.upper_bounds > 0, np.maximum(0.0, 1.0 - self.objectives / bounds), 0.0)
+        """Largest possible loss at each sparsity: 1 - objective / upper bound. NaN where nothing is proved."""
+        return np.array([share_lost(*pair) for pair in zip(self.objectives, self.upper_bounds, strict=True)])
 
     @property
     def nested(self) -> float:
@@ -100,8 +100,8 @@ class Path:
         lines = [f"{'sparsity':>9}{'objective':>14}{'explained':>11}{'in':>7}{'out':>7}" + proved * f"{'gap':>9}"]
         for j, (solution, gap) in enumerate(zip(self.solutions, self.gaps, strict=True)):
             lines.append(
-                f"{solution.sparsity:>9}{solution.objective:>14.6g}{solution.explained_variance_ratio:>11.2%}"
-                f"{self.entering(j).size:>7}{self.leaving(j).size:>7}" + proved * f"{gap:>9.2%}"
+                f"{solution.sparsity:>9}{down(solution.objective):>14}{percent_down(solution.explained_variance_ratio):>11}"
+                f"{self.entering(j).size:>7}{self.leaving(j).size:>7}" + proved * f"{percent_up(gap):>9}"
             )
         return "\n".join(lines)
 

@@ -4,7 +4,7 @@ import contextlib
 import json
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ from certpca.schema import (
     SOLUTION_FORMAT,
     check_certificate,
     check_path,
+    check_reading,
     check_solution,
     shown,
 )
@@ -142,8 +143,20 @@ def _loaded_solution(file: Path, fields: dict[str, Any]) -> Solution:
         return solution_from_dict(fields, None if held is None else _loaded_certificate(file, held))
 
 
-def proof_to_dict(proof: Proof, certificate: Certificate) -> dict[str, Any]:
-    """Return what the checker established as plain JSON values."""
+def load_reading(path: str | Path) -> Any:
+    """Return how the file behind a stored solution or certificate was read."""
+    file = Path(path)
+    try:
+        fields = _read_json(file, SOLUTION_FORMAT, "a solution")
+    except DataFileError:
+        fields = _read_json(file, CERTIFICATE_FORMAT, "a solution or a certificate")
+    with _damage_named(file):
+        check_reading(fields.get("reading", {}))
+    return fields.get("reading", {})
+
+
+def proof_to_dict(proof: Proof, certificate: Certificate, reading: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the checker established as plain JSON values, and how the file was read for it."""
     return {
         "proved": True,
         "kind": proof.kind,
@@ -154,7 +167,11 @@ def proof_to_dict(proof: Proof, certificate: Certificate) -> dict[str, Any]:
         "gap": proof.gap,
         "features_in_no_optimum": proof.outside.tolist(),
         "features_in_every_optimum": proof.inside.tolist(),
-        "matrix": certificate.matrix,
+        "failure_probability": proof.failure_probability,
+        "size": proof.size,
+        "matrix": proof.matrix,
+        "normalisation": dict(proof.normalisation),
+        "reading": dict(reading),
         "arithmetic": proof.arithmetic,
     }
 

@@ -1,16 +1,107 @@
-"""Threads for compiled loops that release the interpreter, fed by the thread that asks for them."""
+"""Threads for compiled loops that release the interpreter, fed by the thread that asks for them.
 
-from collections.abc import Callable, Sequence
+They are plain threads of Python and not those of a compiler's runtime (OpenMP and the like), whose state a forked
+process inherits without the threads that belong to it, and which some allow to one caller at a time.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from contextvars import copy_context
-from queue import SimpleQueue
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar, copy_context
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 Part = TypeVar("Part")
 Made = TypeVar("Made")
 
 SLOTS = 2  # for each thread: parts that are read and not yet done
+RUNS = 4  # for each thread, so that those with much to do do not keep the others waiting
+
+_most: ContextVar[int | None] = ContextVar("certpca_threads", default=None)
+_helpers: ThreadPoolExecutor | None = None  # of this process, made when they are first needed
+
+
+def threads_allowed() -> int:
+    """Return how many threads compiled loops may use here: one for each core, unless NUMBA_NUM_THREADS or a limit is set."""
+    most = _most.get()
+    return _cores() if most is None else min(most, _cores())
+
+
+def _cores() -> int:
+    said = os.environ.get("NUMBA_NUM_THREADS", "")
+    if said.isdigit() and int(said) > 0:
+        return int(said)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def at_most_threads(count: int) -> Iterator[None]:
+    """Limit the threads of what the caller does meanwhile."""
+    token = _most.set(max(1, count))
+    try:
+        yield
+    finally:
+        _most.reset(token)
+
+
+def in_threads(work: Callable[[int, int], None], count: int) -> None:
+    """Call `work(first, last)` for runs that make up range(count), several at a time; it must not need the interpreter.
+
+    The caller's thread takes part. Helpers that are busy for somebody else are not waited for, so that any number of
+    callers can share them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> squares = np.zeros(1000)
+    >>> def work(first, last):
+    ...     squares[first:last] = np.arange(first, last) ** 2
+    >>> in_threads(work, 1000)
+    >>> int(squares.sum())
+    332833500
+    """
+    threads = min(threads_allowed(), count)
+    if threads < 2:
+        work(0, count)
+        return
+    height = -(-count // (RUNS * threads))
+    waiting: SimpleQueue[int] = SimpleQueue()
+    for first in range(0, count, height):
+        waiting.put(first)
+
+    def help_out() -> None:
+        while True:
+            try:
+                first = waiting.get_nowait()
+            except Empty:
+                return
+            work(first, min(first + height, count))
+
+    jobs = [_pool().submit(help_out) for _ in range(threads - 1)]
+    try:
+        help_out()
+    finally:
+        begun = [job for job in jobs if not job.cancel()]
+    for job in begun:
+        job.result()
+
+
+def _pool() -> ThreadPoolExecutor:
+    global _helpers  # noqa: PLW0603
+    if _helpers is None:
+        _helpers = ThreadPoolExecutor(max(1, _cores() - 1), thread_name_prefix="certpca-helper")
+    return _helpers
+
+
+def _forget_helpers() -> None:
+    """Let a forked process make helpers of its own: threads do not come along."""
+    global _helpers  # noqa: PLW0603
+    _helpers = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_helpers)
 
 
 def slots_for(parts: int, threads: int) -> int:

@@ -140,10 +140,8 @@ def test_single_precision_of_many_samples_is_multiplied_so() -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_files(tmp_path: Path, rng: Any, monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     """A file with filters and gaps, in runs of a few variants, gives what double precision gives."""
-    import numba
-
     monkeypatch.setattr(packed_products, "FEWEST_SAMPLES", 0)
-    monkeypatch.setattr(numba, "get_num_threads", lambda: threads)
+    monkeypatch.setattr(packed, "threads_allowed", lambda: threads)
     table = rng.integers(0, 3, (300, 700)).astype(np.int8)
     table[rng.random(table.shape) < 0.02] = packed.MISSING
     certpca.write_plink(tmp_path / "data", table)

@@ -29,6 +29,7 @@ class Prover:
             fingerprint=self._examiner.fingerprint,
             support=np.zeros(0, dtype=np.intp),
             loadings=np.zeros(0),
+            reading=operator.reading,
         )
 
     @property

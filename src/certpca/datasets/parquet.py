@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certpca.arrays import Indices
+from certpca.datasets.reading import as_texts, without_defaults
 from certpca.errors import CertpcaError, DataFileError, InvalidProblemError
 from certpca.operators.dense_reader import working_form
 from certpca.operators.file_reader import LoadableReader, as_run
@@ -49,10 +50,12 @@ def read_parquet(
     if not file.is_file():
         msg = f"{str(file)!r} is a folder, a file is needed" if file.is_dir() else f"there is no file {str(file)!r}"
         raise DataFileError(msg)
-    without = {leave_out} if isinstance(leave_out, str) else set(leave_out)
+    wanted, without = as_texts("columns", columns), as_texts("leave_out", leave_out) or ()
     try:
         opened = parquet.ParquetFile(file, memory_map=True, pre_buffer=False)
-        return ParquetReader(opened, str(file), None if columns is None else tuple(columns), without, memory)
+        reader = ParquetReader(opened, str(file), wanted, set(without), memory)
+        reader.reading = without_defaults({"columns": wanted, "drop": without or None})
+        return reader
     except CertpcaError:
         raise
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -3,9 +3,10 @@
 import csv
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -13,32 +14,55 @@ import numpy as np
 
 from certpca.arrays import Vector
 from certpca.datasets.array_names import NAME_ARRAYS, chosen_array
+from certpca.datasets.plink_text import SampleList
+from certpca.datasets.reading import DEFAULTS, Texts, as_texts, require_header, without_defaults
+from certpca.datasets.selection import as_slice, chosen_columns, listed_names
 from certpca.errors import CertpcaError, DataFileError, InvalidProblemError
-from certpca.operators.readers import DEFAULT_MEMORY, ArrayReader
+from certpca.operators.inputs import checked_names
+from certpca.operators.readers import DEFAULT_MEMORY, ArrayReader, Reader
 from certpca.optional import require
 
 MISSING_TEXTS = frozenset({"", "na", "nan", "n/a", "null", "none", "."})
 STREAMED = (".npy", ".parquet", ".h5ad", ".zarr", ".bed")  # formats that keep to a memory budget
 FOLDERS = (".zarr",)
+TEXTS = (".csv", ".tsv", ".txt")
+WITH_ARRAYS = (".npz", ".zarr", ".h5ad")
+CHOOSING = (".parquet",)  # formats whose readers choose columns themselves
 STREAMED_FROM = 1 << 30  # decoded bytes from which Parquet files are not loaded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Numbers from a file and, where it has them, the names of their columns."""
+    """Numbers from a file and, where it has them, the names of their columns.
+
+    `reading` holds, as plain JSON, keyword arguments with which `load_table` gives the same numbers and names again.
+    """
 
     data: Any
     names: tuple[str, ...] | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
 
 def load_table(
     path: str | Path,
     *,
     array: str | None = None,
-    genotypes: Mapping[str, Any] | None = None,
+    header: str = "auto",
+    columns: Texts | None = None,
+    drop: Texts | None = None,
+    transpose: bool = False,
+    names: str | PathLike[str] | Iterable[str] | None = None,
+    keep: SampleList | None = None,
+    remove: SampleList | None = None,
+    chromosomes: str | int | Iterable[str | int] | None = None,
+    maf: float = 0.0,
+    max_missing: float = 1.0,
+    every: int = 1,
     memory: float | None = None,
 ) -> Table:
     """Read a table of numbers; the ending of the file's name tells the format.
+
+    Columns are chosen first; what is left is transposed if that is asked for, and then named.
 
     Parameters
     ----------
@@ -50,13 +74,35 @@ def load_table(
         ``series_matrix.txt.gz`` (GEO). Some need an extra, which an error names.
     array
         Which array of an ``.npz`` archive or a ``.zarr`` group to take, or which layer of an AnnData file.
-    genotypes
-        Filters and settings of `read_plink`, for ``.bed`` files.
+    header
+        Whether the first line of a text table holds names: ``"yes"``, ``"no"``, or ``"auto"`` to find out.
+    columns
+        Only these, in this order: names or, where no column is called so, positions from 1 like ``"3"`` or ``"3:10"``.
+    drop
+        Not these.
+    transpose
+        Whether the samples are the columns of the file.
+    names
+        Names of the features, or a text file with one on each line.
+    keep, remove, chromosomes, maf, max_missing, every
+        Filters of `read_plink`, for ``.bed`` files.
     memory
         GiB for data on their way from a file that can be streamed, which is then not loaded beyond that.
     """
     file = Path(path)
-    wanted = _Wanted(array, genotypes or {}, memory)
+    filters = {"maf": maf, "max_missing": max_missing, "every": every}
+    genotypes = {name: value for name, value in filters.items() if value != DEFAULTS[name]}
+    lists: dict[str, Any] = {"keep": keep, "remove": remove, "chromosomes": chromosomes}
+    wanted = _Wanted(
+        array=array,
+        header=require_header("header", header),
+        columns=as_texts("columns", columns),
+        drop=as_texts("drop", drop),
+        transpose=bool(transpose),
+        names=None if names is None else listed_names(names),
+        genotypes=genotypes | {name: value for name, value in lists.items() if value is not None},
+        memory=memory,
+    )
     ending = _ending(file, wanted)
     if not file.exists():
         msg = f"there is no file {str(file)!r}"
@@ -68,7 +114,7 @@ def load_table(
         msg = f"{str(file)!r} is empty"
         raise DataFileError(msg)
     try:
-        return _READERS[ending](file, wanted)
+        return _arranged(_READERS[ending](file, wanted), file, wanted, chosen=ending in CHOOSING)
     except DataFileError:
         raise
     except ImportError:
@@ -85,6 +131,11 @@ class _Wanted:
     """What the caller asks for beside the file."""
 
     array: str | None
+    header: str
+    columns: tuple[str, ...] | None
+    drop: tuple[str, ...] | None
+    transpose: bool
+    names: tuple[str, ...] | None
     genotypes: Mapping[str, Any]
     memory: float | None
 
@@ -92,6 +143,50 @@ class _Wanted:
     def budget(self) -> float:
         """The memory budget, given or not."""
         return DEFAULT_MEMORY if self.memory is None else self.memory
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """All of it that leads to the numbers, genotypes apart: their reader knows what it was asked."""
+        settings = ("array", "header", "columns", "drop", "transpose", "names")
+        return without_defaults({name: getattr(self, name) for name in settings})
+
+
+def _arranged(table: Table, file: Path, wanted: _Wanted, *, chosen: bool) -> Table:
+    """Choose columns where this has not been done, turn the table, and name its features."""
+    data, names = table.data, table.names
+    choose = not chosen and (wanted.columns is not None or wanted.drop is not None)
+    if (choose or wanted.transpose) and isinstance(data, Reader):
+        data = _in_memory(data, file)
+    if choose:
+        left = chosen_columns(names, data.shape[1], wanted.columns, wanted.drop, str(file))
+        data = data[:, as_slice(left)]
+        names = None if names is None else tuple(names[index] for index in left)
+    if wanted.transpose:
+        data, names = data.T, None
+    if wanted.names is not None:
+        names = checked_names(wanted.names, None, data.shape[1])
+    reading = {**table.reading, **wanted.reading}
+    if isinstance(table.data, np.memmap) and wanted.memory is not None:
+        if not isinstance(data, np.memmap):  # chosen columns that do not lie together were copied
+            raise _stays_in_file(file)
+        data = ArrayReader(data, wanted.memory)
+    if isinstance(data, Reader):
+        data.reading = reading
+    return Table(data, names, reading)
+
+
+def _in_memory(reader: Reader, file: Path) -> Any:
+    data = reader.resident()
+    if isinstance(data, Reader):
+        raise _stays_in_file(file)
+    return data
+
+
+def _stays_in_file(file: Path) -> InvalidProblemError:
+    return InvalidProblemError(
+        f"{str(file)!r} is streamed, so that its columns cannot be chosen nor the table transposed; "
+        "give more memory (--memory), or write a file with what is wanted"
+    )
 
 
 def _ending(file: Path, wanted: _Wanted) -> str:
@@ -102,6 +197,12 @@ def _ending(file: Path, wanted: _Wanted) -> str:
     ending = max(fitting, key=len)
     if wanted.genotypes and ending != ".bed":
         msg = f"{', '.join(sorted(wanted.genotypes))}: only for PLINK files (.bed), got {str(file)!r}"
+        raise InvalidProblemError(msg)
+    if wanted.array is not None and ending not in WITH_ARRAYS:
+        msg = f"array: only for files with several tables ({', '.join(WITH_ARRAYS)}), got {str(file)!r}"
+        raise InvalidProblemError(msg)
+    if wanted.header != "auto" and ending not in TEXTS:
+        msg = f"header: only for text tables ({', '.join(TEXTS)}), got {str(file)!r}"
         raise InvalidProblemError(msg)
     if wanted.memory is not None and ending not in STREAMED:
         msg = f"memory: only for files that can be streamed ({', '.join(STREAMED)}), got {str(file)!r}"
@@ -134,15 +235,15 @@ def open_npy(path: str | Path, *, memory: float = DEFAULT_MEMORY) -> ArrayReader
 
 
 def _read_npy(file: Path, wanted: _Wanted) -> Table:
-    table = np.lib.format.open_memmap(file, mode="r")
-    return Table(table if wanted.memory is None else ArrayReader(table, wanted.memory))
+    del wanted
+    return Table(np.lib.format.open_memmap(file, mode="r"))
 
 
 def _read_genotypes(file: Path, wanted: _Wanted) -> Table:
     from certpca.datasets.plink import read_plink
 
     genotypes = read_plink(file, **{"memory": wanted.budget, **wanted.genotypes})
-    return Table(genotypes, genotypes.names)
+    return Table(genotypes, genotypes.names, genotypes.reading or {})
 
 
 def _read_h5ad(file: Path, wanted: _Wanted) -> Table:
@@ -207,12 +308,15 @@ def _is_table(archive: Any, name: str) -> bool:
 def _read_parquet(file: Path, wanted: _Wanted) -> Table:
     parquet = require("pyarrow.parquet", extra="parquet", purpose="reading .parquet files")
     about = parquet.read_metadata(file)
-    if wanted.memory is not None or 8 * about.num_rows * about.num_columns >= STREAMED_FROM:
+    schema = parquet.read_schema(file)
+    left = chosen_columns(schema.names, len(schema.names), wanted.columns, wanted.drop, str(file))
+    wanted_names = [schema.names[index] for index in left]
+    if wanted.memory is not None or 8 * about.num_rows * len(left) >= STREAMED_FROM:
         from certpca.datasets.parquet import read_parquet
 
-        reader = read_parquet(file, memory=wanted.budget)
+        reader = read_parquet(file, columns=wanted_names, memory=wanted.budget)
         return Table(reader, reader.names)
-    frame = parquet.read_table(file)
+    frame = parquet.read_table(file, columns=wanted_names)
     columns = []
     for name in frame.column_names:
         values = frame.column(name).to_numpy()
@@ -231,7 +335,7 @@ def _read_matrix_market(file: Path) -> Table:
     return Table(data.tocsc() if hasattr(data, "tocsc") else data)
 
 
-def _read_text(file: Path, delimiter: str | None) -> Table:
+def _read_text(file: Path, delimiter: str | None, choice: str) -> Table:
     """Look at the first lines, then let NumPy's C reader work; go slowly where it cannot."""
     if delimiter is None:
         with file.open(encoding="utf-8-sig") as stream:
@@ -242,7 +346,7 @@ def _read_text(file: Path, delimiter: str | None) -> Table:
         msg = f"{str(file)!r} has no rows of numbers"
         raise DataFileError(msg)
     first, second = beginning[0][1], beginning[-1][1]
-    header = not all(_is_number(cell) for cell in first[1:] or first)
+    header = choice == "yes" or (choice == "auto" and not all(_is_number(cell) for cell in first[1:] or first))
     if header and len(beginning) == 1:
         msg = f"{str(file)!r} has a header but no rows of numbers"
         raise DataFileError(msg)
@@ -325,9 +429,9 @@ def _read_carefully(file: Path, delimiter: str, *, header: bool, labelled: bool)
 
 
 _READERS: dict[str, Callable[[Path, _Wanted], Table]] = {
-    ".csv": lambda file, _: _read_text(file, ","),
-    ".tsv": lambda file, _: _read_text(file, "\t"),
-    ".txt": lambda file, _: _read_text(file, None),
+    ".csv": lambda file, wanted: _read_text(file, ",", wanted.header),
+    ".tsv": lambda file, wanted: _read_text(file, "\t", wanted.header),
+    ".txt": lambda file, wanted: _read_text(file, None, wanted.header),
     ".npy": _read_npy,
     ".npz": _read_npz,
     ".parquet": _read_parquet,

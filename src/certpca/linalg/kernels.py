@@ -8,17 +8,20 @@ more than ten times as fast on two cores (`benchmarks/speed/secular.py`).
 """
 
 import math
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from certpca.arrays import Array, Indices, device_of, is_host, namespace
+from certpca.worker_threads import in_threads
 
 NEWTON_STEPS = 60
 CHUNK = 1 << 22  # entries of a host panel worked on at a time, to bound temporaries
 DEVICE_CHUNK = 1 << 26
 STRIP = 128  # columns whose sums stay in the first-level cache
+WORTH_THREADS = 1 << 16  # entries from which a loop takes longer than waking threads for it
 
 
 def relative_tolerance(dtype: Any) -> float:
@@ -38,9 +41,9 @@ def secular(panel: Array, weights: Array, level: float, guess: Array) -> tuple[A
         theta = np.array(guess, dtype=np.float64)
         share, norm = np.empty_like(theta), np.empty_like(theta)
         kind = panel.dtype.type
-        solve = compiled[0]
+        given = panel, weights.astype(panel.dtype), kind(level), theta, share, norm
         tolerance = relative_tolerance(panel.dtype)
-        solve(panel, weights.astype(panel.dtype), kind(level), theta, share, norm, tolerance, NEWTON_STEPS)
+        _by_runs(lambda first, last: compiled[0](*given, tolerance, NEWTON_STEPS, first, last), len(panel), panel.size)
         return theta, share, norm
     parts = [_secular_chunk(xp, panel[rows, :], weights, level, guess[rows]) for rows in row_chunks(panel)]
     theta, share, norm = (xp.concat([part[index] for part in parts]) for index in range(3))
@@ -52,8 +55,8 @@ def dual_rows(panel: Array, weights: Array, level: float, theta: Array, norm: Ar
     xp = namespace(panel)
     compiled = _compiled() if is_host(panel) else None
     if compiled is not None:
-        kind = panel.dtype.type
-        compiled[1](panel, weights.astype(panel.dtype), kind(level), theta, norm)
+        given = panel, weights.astype(panel.dtype), panel.dtype.type(level), theta, norm
+        _by_runs(lambda first, last: compiled[1](*given, first, last), len(panel), panel.size)
         return panel
     live = theta > 0
     one = xp.ones_like(theta)
@@ -72,7 +75,8 @@ def squares_by_group(panel: Array, group: Indices, groups: int) -> Array:
     compiled = _compiled() if is_host(panel) else None
     if compiled is not None:
         total = np.zeros((groups, panel.shape[1]))
-        compiled[2](panel, group, total)
+        strips = -(-panel.shape[1] // STRIP)  # of columns, so that the order of sums is fixed
+        _by_runs(lambda first, last: compiled[2](panel, group, total, first, last), strips, panel.size)
         return total
     device = device_of(panel)
     member = xp.asarray(group[None, :] == np.arange(groups)[:, None], device=device)
@@ -81,6 +85,14 @@ def squares_by_group(panel: Array, group: Indices, groups: int) -> Array:
         part = panel[rows, :]
         squares = squares + xp.astype(xp.astype(member[:, rows], panel.dtype) @ (part * part), xp.float64)
     return squares
+
+
+def _by_runs(loop: Callable[[int, int], None], count: int, entries: int) -> None:
+    """Run a compiled loop over range(count), in threads where it takes long enough to be worth waking them."""
+    if entries < WORTH_THREADS:
+        loop(0, count)
+    else:
+        in_threads(loop, count)
 
 
 def row_chunks(panel: Array) -> list[slice]:
@@ -125,17 +137,22 @@ def _secular_chunk(xp: Any, panel: Array, weights: Array, level: float, guess: A
 
 @cache
 def _compiled() -> tuple[Any, Any, Any] | None:  # noqa: PLR0915
-    """Compile the host loops once, or do without where numba is not to be had."""
+    """Compile the host loops once, or do without where numba is not to be had.
+
+    They are not parallel themselves: numba's own threads survive no fork and, in one of its layers, serve one caller
+    at a time. `in_threads` calls them for several runs at once instead, since they release the interpreter. NumPy's rules
+    for divisions by zero leave the inner loops without branches, so that they are vectorised.
+    """
     try:
         import numba
     except ImportError:
         return None
 
-    @numba.njit(fastmath=True, parallel=True, cache=True)
-    def solve(panel, p, level, theta, share, norm, tolerance, steps):  # type: ignore[no-untyped-def]
-        count, depth = panel.shape
+    @numba.njit(fastmath=True, nogil=True, cache=True, error_model="numpy")
+    def solve(panel, p, level, theta, share, norm, tolerance, steps, first, last):  # type: ignore[no-untyped-def]
+        depth = panel.shape[1]
         one = panel.dtype.type(1.0)
-        for i in numba.prange(count):
+        for i in range(first, last):
             a = panel[i]
             length = panel.dtype.type(0.0)
             top = panel.dtype.type(0.0)
@@ -177,10 +194,10 @@ def _compiled() -> tuple[Any, Any, Any] | None:  # noqa: PLR0915
             norm[i] = total
             share[i] = inner / total
 
-    @numba.njit(fastmath=True, parallel=True, cache=True)
-    def scale(panel, p, level, theta, norm):  # type: ignore[no-untyped-def]
-        count, depth = panel.shape
-        for i in numba.prange(count):
+    @numba.njit(fastmath=True, nogil=True, cache=True, error_model="numpy")
+    def scale(panel, p, level, theta, norm, first, last):  # type: ignore[no-untyped-def]
+        depth = panel.shape[1]
+        for i in range(first, last):
             if theta[i] <= 0.0:
                 for j in range(depth):
                     panel[i, j] = 0.0
@@ -190,14 +207,14 @@ def _compiled() -> tuple[Any, Any, Any] | None:  # noqa: PLR0915
                 for j in range(depth):
                     panel[i, j] = factor * panel[i, j] / (root + level * p[j])
 
-    @numba.njit(parallel=True, cache=True)
-    def squares(panel, group, total):  # type: ignore[no-untyped-def]
+    @numba.njit(nogil=True, cache=True, error_model="numpy")
+    def squares(panel, group, total, first, last):  # type: ignore[no-untyped-def]
         count, depth = panel.shape
-        for strip in numba.prange((depth + STRIP - 1) // STRIP):  # of columns, so that the order of sums is fixed
-            first, last = strip * STRIP, min((strip + 1) * STRIP, depth)
+        for strip in range(first, last):
+            left, right = strip * STRIP, min((strip + 1) * STRIP, depth)
             for i in range(count):
                 if group[i] >= 0:
-                    for j in range(first, last):
+                    for j in range(left, right):
                         total[group[i], j] += panel[i, j] * panel[i, j]
 
     return solve, scale, squares

@@ -19,6 +19,7 @@ import numpy as np
 from certpca.errors import CertpcaError, ClusterError, InvalidProblemError
 from certpca.operators.places import FAN, Place, added, runs_of
 from certpca.optional import require
+from certpca.worker_threads import at_most_threads
 
 RETRIES = 3  # of a task that raises; tasks of lost workers are repeated by the scheduler anyway
 SHARED_FROM = 1 << 15  # bytes from which a value is sent once and passed on between workers
@@ -190,9 +191,9 @@ def active_client() -> Any | None:
 def on_worker(*entries: Any, function: Callable[..., Any], alone: bool, **shared: Any) -> Any:
     """Call a function with as many threads as the worker has for it."""
     if not alone:
-        with _threads(1):
+        with at_most_threads(1):
             return function(*entries, **shared)
-    with _one_at_a_time, _threads(_own_threads()):
+    with _one_at_a_time, at_most_threads(_own_threads()):  # a worker shares the machine with others
         return function(*entries, **shared)
 
 
@@ -203,22 +204,6 @@ def _own_threads() -> int:
         return int(get_worker().state.nthreads)
     except ValueError:
         return 1
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """Limit the threads of compiled loops: a worker shares the machine with others."""
-    try:
-        import numba
-    except ImportError:
-        yield
-        return
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(count, before))
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
 
 
 def _key(name: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certpca.arrays import Indices
+from certpca.worker_threads import threads_allowed
 
 MISSING = -9
 COUNTED = (2, MISSING, 1, 0)  # of each code
@@ -86,8 +87,4 @@ def read_only(packed: Packed) -> Packed:
 
 def threads_to_use() -> int:
     """Return how many threads the compiled loops may use."""
-    if not compiled():
-        return 1
-    import numba
-
-    return int(numba.get_num_threads())
+    return threads_allowed() if compiled() else 1

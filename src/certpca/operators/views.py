@@ -68,6 +68,7 @@ class HostView(Operator):
         self.dtype = to_numpy(operator.diagonal()).dtype
         self.names = operator.names
         self.description = operator.description
+        self.reading = operator.reading
 
     def matmat(self, panel: Array) -> Array:
         """Send the panel to the device and bring the product back."""

@@ -9,7 +9,8 @@ from typing import Any, TextIO
 from certpca.budget import Listener, Step
 from certpca.certificates.checker import Proof
 from certpca.present.plain_text import visible
-from certpca.result import FAILURE, PROVED_OPTIMAL, Certificate, Solution
+from certpca.result import FAILURE, PROVED_OPTIMAL, Certificate, Solution, share_lost
+from certpca.rounded import down, percent_down, percent_up, up
 from certpca.solvers import available_solvers
 
 MOST_LOADINGS = 20
@@ -28,7 +29,8 @@ def console_for(stream: TextIO) -> Any:
             for text, style, control in super().render(renderable, options):
                 yield Segment(text if control else visible(text), style, control)
 
-    return Harmless(file=stream, highlight=False, width=None if stream.isatty() else 110)
+    width = None if stream.isatty() else 110
+    return Harmless(file=stream, markup=False, emoji=False, highlight=False, width=width)
 
 
 @contextmanager
@@ -51,10 +53,10 @@ def live_progress(stream: TextIO | None = None) -> Iterator[Listener | None]:
 
 def progress_line(step: Step) -> str:
     """Describe a step in one line."""
-    line = f"{step.seconds:8.1f} s   objective {step.objective:.6g}"
+    line = f"{step.seconds:8.1f} s   objective {down(step.objective)}"
     if math.isfinite(step.upper_bound):
-        gap = 1 - step.objective / step.upper_bound if step.upper_bound > 0 else 0.0
-        line += f"   upper bound {step.upper_bound:.6g}   gap {gap:.2%}"
+        gap = share_lost(step.objective, step.upper_bound)
+        line += f"   upper bound {up(step.upper_bound)}   gap {percent_up(gap)}"
     if step.note:
         line += f"   {step.note}"
     return line + "   (Ctrl-C keeps the best so far)"
@@ -66,13 +68,13 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
     from rich.text import Text
 
     console = console_for(stream)
-    console.print(f"[bold]{solution.support.size} of {solution.size} features[/bold], {solution.matrix}")
+    console.print(Text(f"{solution.support.size} of {solution.size} features", style="bold") + f", {solution.matrix}")
     facts = _facts()
-    facts.add_row("objective", f"{solution.objective:.6g}")
-    facts.add_row("explained variance", f"{solution.explained_variance_ratio:.2%} of the total")
+    facts.add_row("objective", down(solution.objective))
+    facts.add_row("explained variance", f"{percent_down(solution.explained_variance_ratio)} of the total")
     facts.add_row("f", f"{solution.relative_objective:.4f} of what a dense component captures")
     if math.isfinite(solution.upper_bound):
-        facts.add_row("upper bound", f"{solution.upper_bound:.6g} (gap {solution.gap:.2%})")
+        facts.add_row("upper bound", f"{up(solution.upper_bound)} (gap {gap_in_words(solution.gap)})")
     facts.add_row("solver", f"{solution.solver}, {solution.seconds:.2f} s")
     facts.add_row("status", solution.status.value)
     for name, value in solution.details.items():
@@ -91,51 +93,69 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
 
 
 def print_certificate(certificate: Certificate, stream: TextIO) -> None:
-    """Print what a certificate says, in words and numbers."""
-    console = console_for(stream)
-    console.print(f"[bold]{certificate_sentence(certificate)}[/bold]")
+    """Print what a certificate that was just made says, in words and numbers."""
     facts = _facts()
-    facts.add_row("matrix", certificate.matrix)
-    facts.add_row("upper bound", f"{certificate.upper_bound:.8g}")
-    facts.add_row("best known", f"{certificate.objective:.8g}")
-    facts.add_row("gap", f"{certificate.gap:.4%}")
+    _add_fact(facts, "matrix", certificate.matrix)
+    facts.add_row("upper bound", up(certificate.upper_bound, 8))
+    facts.add_row("best known", down(certificate.objective, 8))
+    facts.add_row("gap", gap_in_words(certificate.gap))
     facts.add_row("kind", certificate.kind)
     _add_probability(facts, certificate)
     if certificate.outside or certificate.inside:
         facts.add_row("in no optimum", f"{certificate.outside} of {certificate.size} features, proved")
         facts.add_row("in every optimum", f"{certificate.inside} features, proved")
     facts.add_row("time", f"{certificate.seconds:.1f} s, checked by the independent checker")
-    console.print(facts)
+    _print_claim("", certificate, facts, stream)
 
 
-def print_proof(proof: Proof, certificate: Certificate, stream: TextIO) -> None:
-    """Print what the checker established."""
-    console = console_for(stream)
-    console.print(f"[bold]The certificate holds.[/bold] {certificate_sentence(certificate)}")
+def print_proof(proof: Proof, certificate: Certificate, read_as: str, stream: TextIO) -> None:
+    """Print what the checker established. What only the certificate says is called claimed."""
     facts = _facts()
+    _add_fact(facts, "matrix", proof.matrix)
+    if read_as:
+        _add_fact(facts, "file read with", read_as)
     facts.add_row("proved upper bound", f"{proof.upper_bound!r}")
     facts.add_row("claimed", f"{certificate.upper_bound!r}")
     facts.add_row("captured by its loadings", f"{proof.objective!r}")
-    facts.add_row("gap", f"{proof.gap:.4%}")
-    facts.add_row("in no optimum", f"{proof.outside.size} of {certificate.size} features")
+    facts.add_row("gap", gap_in_words(proof.gap))
+    facts.add_row("in no optimum", f"{proof.outside.size} of {proof.size} features")
     facts.add_row("in every optimum", f"{proof.inside.size} features")
-    facts.add_row("matrix", certificate.matrix)
     facts.add_row("computed with", proof.arithmetic)
-    _add_probability(facts, certificate)
+    _add_probability(facts, proof)
+    _print_claim("The certificate holds. ", proof, facts, stream)
+
+
+def _print_claim(before: str, proved: Certificate | Proof, facts: Any, stream: TextIO) -> None:
+    from rich.text import Text
+
+    console = console_for(stream)
+    console.print(Text(f"{before}{proved_sentence(proved)}", style="bold"))
     console.print(facts)
 
 
-def _add_probability(facts: Any, certificate: Certificate) -> None:
-    if certificate.failure_probability > 0:
+def _add_fact(facts: Any, name: str, text: str) -> None:
+    """Add a text that may come from a file: brackets in it are not markup."""
+    from rich.text import Text
+
+    facts.add_row(name, Text(text))
+
+
+def _add_probability(facts: Any, proved: Certificate | Proof) -> None:
+    if proved.failure_probability > 0:
         facts.add_row("holds", f"unless the checker's random numbers mislead: probability {FAILURE:g}")
 
 
-def certificate_sentence(certificate: Certificate) -> str:
+def proved_sentence(proved: Certificate | Proof) -> str:
     """Say in one sentence what is proved."""
-    choice = f"No choice of {certificate.sparsity} of the {certificate.size} features captures more than"
-    if certificate.gap <= PROVED_OPTIMAL:
-        return f"{choice} {certificate.upper_bound:.6g}: the best known is proved optimal."
-    return f"{choice} {certificate.upper_bound:.6g}; the best known is within {certificate.gap:.2%} of the optimum."
+    choice = f"No choice of {proved.sparsity} of the {proved.size} features captures more than {up(proved.upper_bound)}"
+    if proved.gap <= PROVED_OPTIMAL:
+        return f"{choice}: the best known is proved optimal (gap {gap_in_words(proved.gap)})."
+    return f"{choice}; the best known is within {percent_up(proved.gap)} of the optimum."
+
+
+def gap_in_words(gap: float) -> str:
+    """Write a gap so that it stays true."""
+    return f"at most {up(gap, 1) if gap <= PROVED_OPTIMAL else percent_up(gap)}"
 
 
 def _facts() -> Any:
@@ -147,10 +167,11 @@ def _facts() -> Any:
 def print_comparison(solutions: Sequence[Solution], stream: TextIO) -> None:
     """Print several solutions of one problem side by side."""
     from rich.table import Table
+    from rich.text import Text
 
     first = solutions[0]
     console = console_for(stream)
-    console.print(f"[bold]{first.matrix}[/bold], {first.size} features, sparsity {first.sparsity}")
+    console.print(Text(first.matrix, style="bold") + f", {first.size} features, sparsity {first.sparsity}")
     table = Table(header_style="bold")
     table.add_column("solver")
     table.add_column("in the paper")

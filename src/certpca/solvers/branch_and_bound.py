@@ -16,7 +16,7 @@ from certpca.certificates.tree_states import TreeStates
 from certpca.errors import InvalidProblemError
 from certpca.linalg.eigen import leading_on_support
 from certpca.operators.base import Operator
-from certpca.result import Candidate, Status
+from certpca.result import PROVED_OPTIMAL, Candidate, Status
 from certpca.solvers.auto import Auto
 from certpca.solvers.base import register
 
@@ -72,17 +72,18 @@ class BranchAndBound:
             if not progress.exhausted:
                 progress.store("start", lambda: start, now=True)
         matrix = operator.submatrix(np.arange(operator.size))
-        search = TreeSearch(matrix, sparsity, start, self.gap)
+        aim = max(self.gap - ROUNDINGS, 0.0)
+        search = TreeSearch(matrix, sparsity, start, aim)
         states = TreeStates(search, progress)
         states.take_up()
-        status = Status.OPTIMAL
+        finished = True
         for at in search.steps(lambda: progress.exhausted, self.workers):
             going = progress.tick(at.value, at.upper_bound, at.note)
-            if at.upper_bound <= at.value * (1 + self.gap):
+            if at.upper_bound <= at.value * (1 + aim):
                 break
             full = 0 < self.nodes <= at.nodes or at.stored_bytes > self.memory * 2**30
             if at.open_nodes and (not going or full):
-                status = Status.OUT_OF_BUDGET
+                finished = False
                 break
             states.store()
         states.store(now=True)
@@ -92,11 +93,17 @@ class BranchAndBound:
         prover = Prover(operator, sparsity)
         certificate = prover.prove("search-tree", evidence, support, loadings, tree=tree, seconds=progress.seconds)
         progress.tick(certificate.objective, certificate.upper_bound)
-        if status is Status.OPTIMAL and certificate.gap > self.gap + ROUNDINGS:
-            status = Status.STALLED
+        status = _status(certificate.gap, self.gap) if finished else Status.OUT_OF_BUDGET
         details = {
             "nodes": float(search.nodes),
             "root_bound": search.root_bound,
             "stored_bytes": float(at.stored_bytes),
         }
         return Candidate(support, status, loadings, details=details, certificate=certificate)
+
+
+def _status(proved: float, asked: float) -> Status:
+    """Say how a search ended by what is proved, not by what was asked for."""
+    if proved <= PROVED_OPTIMAL:
+        return Status.OPTIMAL
+    return Status.WITHIN_GAP if proved <= asked else Status.STALLED

@@ -28,11 +28,10 @@ Multiply = Callable[[Any, Any], Any]
 
 
 @cache
-def trusted_arithmetic() -> str:
-    """Return the names of NumPy and its library, or refuse to check anything with them. Done once in a process."""
+def require_trusted() -> None:
+    """Refuse to check anything with arithmetic that is wrong. Tried once in a process, in milliseconds."""
     wrong = wrong_products() or wrong_factorisations() or wrong_eigenvalues()
     require(not wrong, f"the arithmetic here cannot be trusted ({names()}): {wrong}")
-    return names()
 
 
 def wrong_products(multiply: Multiply = np.matmul) -> str:

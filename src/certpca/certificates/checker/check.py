@@ -37,7 +37,7 @@ indices, and the vectors need not be trusted.
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -45,15 +45,17 @@ from typing import Any
 import numpy as np
 
 from certpca.arrays import Indices
-from certpca.certificates.checker.arithmetic import trusted_arithmetic
+from certpca.certificates.checker.arithmetic import names, require_trusted
 from certpca.certificates.checker.columns import fingerprint
 from certpca.certificates.checker.data import Prepared, prepare
 from certpca.certificates.checker.limits import Work
-from certpca.certificates.checker.normalisation import require_normalisation, require_source
+from certpca.certificates.checker.matrix import in_words, require_expected, require_ordinary
+from certpca.certificates.checker.normalisation import require_normalisation
 from certpca.certificates.checker.numbers import gamma, require
 from certpca.certificates.checker.rules import RULES
 from certpca.errors import CertificateError
-from certpca.result import Certificate, Source
+from certpca.result import FAILURE, RANDOM, Certificate, Source, share_lost
+from certpca.rounded import percent_up
 
 ANOTHER_MACHINE = 1e-8  # relative; what the roundings of the machine that made a certificate may add to its objective
 
@@ -64,34 +66,43 @@ class Proof:
 
     `upper_bound` is proved; `objective` is the variance the stored loadings capture, rounded down, so the
     optimum lies between the two. `outside` and `inside` list the features proved to be in no, and
-    in every, optimal support. `claimable` is a bound that every later check confirms, although some draw random numbers
-    anew; `arithmetic` names what computed all this.
+    in every, optimal support. `matrix` says in words which matrix of `size` features that is, made from the
+    `normalisation` that was applied to the data. `claimable` is a bound that every later check confirms, although some
+    draw random numbers anew; `arithmetic` names what computed all this. Nothing here is repeated from the certificate.
     """
 
     kind: str
+    size: int
     sparsity: int
     upper_bound: float
     objective: float
     outside: Indices
     inside: Indices
+    matrix: str
+    normalisation: Mapping[str, Any]
     claimable: float
     arithmetic: str
 
     @property
     def gap(self) -> float:
         """Largest possible loss of the stored loadings: 1 - objective / upper_bound."""
-        return 0.0 if self.upper_bound == 0 else max(0.0, 1.0 - self.objective / self.upper_bound)
+        return share_lost(self.objective, self.upper_bound)
+
+    @property
+    def failure_probability(self) -> float:
+        """Zero, but for kinds whose check draws random numbers: the probability that those mislead."""
+        return FAILURE if self.kind.endswith(RANDOM) else 0.0
 
 
-def check(certificate: Certificate, source: Source) -> Proof:
-    """Recompute what a certificate proves about the data, and refuse it if it claims more.
+def check(certificate: Certificate, source: Source, expected: Mapping[str, Any] | None = None) -> Proof:
+    """Recompute what a certificate proves about the data, and refuse it if it claims more, or not what is expected.
 
     Raises
     ------
     CertificateError
         Where the certificate is malformed, belongs to other data, or its claim does not hold.
     """
-    return Examiner(source).check(certificate)
+    return Examiner(source).check(certificate, expected)
 
 
 def examine(certificate: Certificate, source: Source) -> Proof:
@@ -114,21 +125,25 @@ class Examiner:
     def _prepared(self) -> Prepared:
         return prepare(self._source)
 
-    def check(self, certificate: Certificate) -> Proof:
-        """Recompute what a certificate proves, and refuse it if it claims more."""
+    def check(self, certificate: Certificate, expected: Mapping[str, Any] | None = None) -> Proof:
+        """Recompute what a certificate proves, and refuse it if it claims more, or not what is expected."""
         with _refusals():
-            return self._checked(certificate)
+            return self._checked(certificate, expected or {})
 
     def examine(self, certificate: Certificate) -> Proof:
         """Recompute what the evidence of a certificate proves, whatever it claims."""
         with _refusals(), np.errstate(all="ignore"):  # what is not finite is refused
-            arithmetic = trusted_arithmetic()
-            require_source(self._source)
-            return _examined(certificate, replace(self._prepared, work=Work()), self.fingerprint, arithmetic)
+            require_trusted()
+            require_ordinary(self._source)
+            return _examined(certificate, replace(self._prepared, work=Work()), self.fingerprint, self._source)
 
-    def _checked(self, certificate: Certificate) -> Proof:
+    def _checked(self, certificate: Certificate, expected: Mapping[str, Any]) -> Proof:
         require_normalisation(certificate.normalisation)
+        require_ordinary(self._source)
+        require_expected(self._source, certificate.sparsity, expected)  # before the work
         proof = self.examine(certificate)
+        most = expected.get("max_gap")
+        require(most is None or proof.gap <= most, f"it proves a gap of {percent_up(proof.gap)}, more than expected")
         claim = certificate.upper_bound
         require(_is_number(claim), "the claimed bound is not a number")
         require(claim >= proof.upper_bound, f"it claims {claim!r} but its evidence proves only {proof.upper_bound!r}")
@@ -169,7 +184,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and type(value) is not bool and not math.isnan(value)
 
 
-def _examined(certificate: Certificate, prepared: Prepared, hashed: str, arithmetic: str) -> Proof:
+def _examined(certificate: Certificate, prepared: Prepared, hashed: str, source: Source) -> Proof:
     kind, k = certificate.kind, certificate.sparsity
     require(isinstance(kind, str) and kind in RULES, f"unknown kind {kind!r}")
     require(prepared.size == certificate.size, f"it is for {certificate.size} features, the data have {prepared.size}")
@@ -188,14 +203,17 @@ def _examined(certificate: Certificate, prepared: Prepared, hashed: str, arithme
     require(math.isfinite(bound) and math.isfinite(again), "its evidence proves nothing")
     return Proof(
         kind=kind,
+        size=prepared.size,
         sparsity=k,
         # Neither can be wrong, so a bound below the objective can only be rounding: the optimum is then known.
         upper_bound=max(bound, objective),
         objective=objective,
         outside=np.flatnonzero(proved.outside),
         inside=np.flatnonzero(proved.inside),
+        matrix=in_words(source),
+        normalisation=source.normalisation(),
         claimable=max(again, bound, objective),
-        arithmetic=arithmetic,
+        arithmetic=names(),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certpca.arrays import Vector, to_numpy
+from certpca.certificates.checker.matrix import require_codes
 from certpca.certificates.checker.normalisation import ALLELES
 from certpca.certificates.checker.numbers import gamma, require
 from certpca.read_ahead import read_ahead
@@ -93,6 +94,7 @@ class Columns:
         if not self._gaps[columns].any():
             return raw, None
         missing = self._source.missing
+        require_codes(missing, stored)
         return raw, np.asarray(np.isnan(raw) if missing is None else stored == missing)
 
     def _measured(self, columns: slice) -> tuple[Vector, Vector, Vector, Vector]:

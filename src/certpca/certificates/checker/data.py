@@ -83,7 +83,6 @@ def prepare(source: Source) -> Prepared:
         unit = _power_of_two(float(np.abs(matrix).max()))
         vanished = UNDERFLOW if matrix.any() else 0.0
         return replace(_square_root(matrix / unit, vanished, unit), vanished=vanished, never_negative=False)
-    require(source.kind == "data", f"unknown kind of data {source.kind!r}")
     data = _standardised(source)
     if rows <= size or size > LARGEST_DENSE:
         return data

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from certpca import rounded
 from certpca.arrays import Vector
 from certpca.present.report.blocks import Chart, Key
 from certpca.present.report.facts import Facts, Scores
 from certpca.present.report.svg import Axis, Frame, key_marker, marker, padded
-from certpca.present.report.words import NBSP, counted, duration, number, percent, percent_up
+from certpca.present.report.words import NBSP, counted, duration, number, percent, percent_down, percent_up
 from certpca.result import PROVED_OPTIMAL
 from certpca.sparsity_path import Path
 
@@ -92,7 +93,11 @@ def history_chart(facts: Facts) -> Chart | None:
         marks.insert(0, f'<path class="proved" d="{_stairs(frame, times[first:], bounds[first:])}"/>')
         legend.append(Key(BOUND_KEY, "upper bound"))
     words = f"After {duration(end)} the best found captures {_amount(final, suffix)}"
-    words += f" and the upper bound is {_amount(bounds[-1], suffix)}." if finite else "; no upper bound was computed."
+    words += (
+        f" and the upper bound is {_amount(bounds[-1], suffix, up=True)}."
+        if finite
+        else "; no upper bound was computed."
+    )
     title = "Variance captured and upper bound over time"
     return Chart(title, words, frame.drawn(marks, title, words), legend)
 
@@ -124,8 +129,11 @@ def _unit(facts: Facts) -> tuple[float, str, str]:
     return 1.0, "variance captured", ""
 
 
-def _amount(value: float, suffix: str) -> str:
-    return f"{value:.2f}{suffix}" if suffix else number(value)
+def _amount(value: float, suffix: str, *, up: bool = False) -> str:
+    """Write what is captured, or a bound, which is rounded up."""
+    if suffix:
+        return (percent_up if up else percent_down)(value / 100)
+    return (rounded.up if up else rounded.down)(value)
 
 
 def _rough(value: float) -> str:
