@@ -30,17 +30,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     options = _parser().parse_args(arguments)
     try:
+        _require_writable(options)
         status = int(options.run(options))
         sys.stdout.flush()  # a broken pipe shows here, not when Python exits
         return status
     except CertpcaError as error:
-        print(f"certpca: {error}", file=sys.stderr)
+        _complain(error)
         return EXIT_BAD_INPUT
     except BrokenPipeError:  # the reader of a pipe went away: nothing is left to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:  # such as a full disk behind standard output
-        print(f"certpca: {error}", file=sys.stderr)
+        _complain(error)
         return EXIT_BAD_INPUT
     except KeyboardInterrupt:
         print("certpca: interrupted before there was an answer", file=sys.stderr)
@@ -48,6 +49,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         print("certpca: out of memory; use fewer features or a machine with more", file=sys.stderr)
         return EXIT_BAD_INPUT
+
+
+def _require_writable(options: argparse.Namespace) -> None:
+    """Notice before the computation what could not be written after it."""
+    from certpca.whole_files import require_writable, require_writable_folder
+
+    for name in ("output", "plot"):
+        if getattr(options, name, None) is not None:
+            require_writable(getattr(options, name))
+    if getattr(options, "plot", None) is not None:
+        from certpca.present.figures import require_drawable
+
+        require_drawable(options.plot)
+    if getattr(options, "checkpoint", None) is not None:
+        require_writable_folder(options.checkpoint)
+
+
+def _complain(about: object) -> None:
+    """Say in one line what was wrong; some of it may come from a file, so none of it may be a command to a terminal."""
+    from certpca.present.plain_text import one_line
+
+    print(f"certpca: {one_line(str(about))}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -379,7 +402,7 @@ def _verify(options: argparse.Namespace) -> int:
             reason += f"; its file was read with {as_options(certificate.reading) or 'no options'}"
         if options.json:
             _print_json({"proved": False, "reason": reason})
-        print(f"certpca: {reason}", file=sys.stderr)
+        _complain(reason)
         return EXIT_REFUSED
     if options.json:
         _print_json({**proof_to_dict(proof, certificate, table.reading), "understood": table.understood})
@@ -433,7 +456,7 @@ def _report(options: argparse.Namespace) -> int:
         )
     print(f"wrote {target}")
     if facts.refusal:
-        print(f"certpca: refused: {facts.refusal}", file=sys.stderr)
+        _complain(f"refused: {facts.refusal}")
         return EXIT_REFUSED
     return 0
 

@@ -52,7 +52,7 @@ class Prover:
         proof = self.examine(draft)
         return replace(
             draft,
-            upper_bound=proof.upper_bound * (1 + ROUNDED_UP),
+            upper_bound=proof.claimable * (1 + ROUNDED_UP),
             objective=proof.objective,
             outside=int(proof.outside.size),
             inside=int(proof.inside.size),

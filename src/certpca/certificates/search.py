@@ -16,6 +16,7 @@ from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Progress
 from certpca.certificates.branching import TreeSearch
 from certpca.certificates.checker import Examiner
+from certpca.certificates.checker.limits import LARGEST_DENSE
 from certpca.certificates.proving import ROUNDED_UP, Prover
 from certpca.certificates.tree_states import TreeStates
 from certpca.errors import CertificateError, DataFileError, InvalidProblemError
@@ -283,6 +284,9 @@ def _can_reduce(operator: Operator, wanted: int | None, progress: Progress) -> b
     """Whether a certificate of smaller depth is possible, and can be checked in the time that is left."""
     source = operator.source()
     possible = source.kind == "data" and source.values.shape[0] <= operator.size
+    if wanted is not None and wanted > LARGEST_FORMED_SIZE:
+        msg = f"a certificate of smaller depth has at most {LARGEST_FORMED_SIZE} directions, got {wanted}"
+        raise InvalidProblemError(msg)
     if wanted is None:
         return possible and progress.remaining > SECONDS_AN_ENTRY * source.values.shape[0] * operator.size
     if not possible:
@@ -349,7 +353,7 @@ def _cheap_bounds(operator: Operator, sparsity: int) -> list[tuple[str, float]]:
             ordered = np.partition(part, operator.size - sparsity, axis=0)[operator.size - sparsity :]
             worst = max(worst, float(ordered.sum(axis=0).max()))
         bounds.append(("row-sums", worst))
-    if operator.size <= 512 or sparsity == operator.size:
+    if operator.size <= 512 or (sparsity == operator.size and dual_depth(operator) <= LARGEST_DENSE):
         value = leading_on_support(operator, np.arange(operator.size))[0]
         bounds.append(("largest-eigenvalue", value))
     return bounds

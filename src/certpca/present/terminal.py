@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 from certpca.budget import Listener, Step
 from certpca.certificates.checker import Proof
+from certpca.present.plain_text import visible
 from certpca.result import FAILURE, PROVED_OPTIMAL, Certificate, Solution, share_lost
 from certpca.rounded import down, percent_down, percent_up, up
 from certpca.solvers import available_solvers
@@ -16,10 +17,20 @@ MOST_LOADINGS = 20
 
 
 def console_for(stream: TextIO) -> Any:
-    """Return a rich console; a stream that is not a terminal gets plain text of fixed width."""
-    from rich.console import Console
+    """Return a rich console; a stream that is not a terminal gets plain text of fixed width.
 
-    return Console(file=stream, highlight=False, width=None if stream.isatty() else 110)
+    Whatever is printed may come from a file, so no character of it reaches the terminal as a command.
+    """
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Harmless(Console):
+        def render(self, renderable: Any, options: Any = None) -> Any:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else visible(text), style, control)
+
+    width = None if stream.isatty() else 110
+    return Harmless(file=stream, markup=False, emoji=False, highlight=False, width=width)
 
 
 @contextmanager
@@ -109,6 +120,7 @@ def print_proof(proof: Proof, certificate: Certificate, read_as: str, stream: Te
     facts.add_row("gap", gap_in_words(proof.gap))
     facts.add_row("in no optimum", f"{proof.outside.size} of {proof.size} features")
     facts.add_row("in every optimum", f"{proof.inside.size} features")
+    facts.add_row("computed with", proof.arithmetic)
     _add_probability(facts, proof)
     _print_claim("The certificate holds. ", proof, facts, stream)
 
@@ -155,10 +167,11 @@ def _facts() -> Any:
 def print_comparison(solutions: Sequence[Solution], stream: TextIO) -> None:
     """Print several solutions of one problem side by side."""
     from rich.table import Table
+    from rich.text import Text
 
     first = solutions[0]
     console = console_for(stream)
-    console.print(f"[bold]{first.matrix}[/bold], {first.size} features, sparsity {first.sparsity}")
+    console.print(Text(first.matrix, style="bold") + f", {first.size} features, sparsity {first.sparsity}")
     table = Table(header_style="bold")
     table.add_column("solver")
     table.add_column("in the paper")

@@ -59,6 +59,7 @@ class Columns:
             "the data have missing values and no rule for them",
         )
         require(bool(np.isfinite(largest).all()), "the data have values that are not finite")
+        self.any_nonzero = bool(largest.any())
         # Correlations scale every column by a power of two of its own; else one serves all, and the divisor has one.
         exponents = np.frexp(largest if source.scale is True else np.full(self.size, largest.max()))[1]
         mantissa, power = math.frexp(source.divisor)
