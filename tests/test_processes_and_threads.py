@@ -1,4 +1,4 @@
-"""A process that has computed may fork, and threads may compute at the same time: the answers are those of one alone."""
+"""A process that has computed may fork, and threads may compute at once: the answers are those of one alone."""
 
 import json
 import os
@@ -46,7 +46,15 @@ PROBLEM = """
 def run(script: str, *arguments: str, **environment: str) -> dict:
     """Run a script in a process of its own and return what it prints as JSON."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(PROBLEM) + textwrap.dedent(script), str(REPEATS), *arguments],
+        [
+            sys.executable,
+            "-W",
+            "error",
+            "-c",
+            textwrap.dedent(PROBLEM) + textwrap.dedent(script),
+            str(REPEATS),
+            *arguments,
+        ],
         capture_output=True,
         text=True,
         timeout=SECONDS,

@@ -126,7 +126,7 @@ class Examiner:
                 return _examined(certificate, self._prepared, self.fingerprint)
         except CertificateError:
             raise
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
             msg = f"the certificate is refused: it is malformed, or the data are ({error!r})"
             raise CertificateError(msg) from error
 
