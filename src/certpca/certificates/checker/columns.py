@@ -12,6 +12,7 @@ from certpca.arrays import Vector, to_numpy
 from certpca.certificates.checker.matrix import require_codes
 from certpca.certificates.checker.normalisation import ALLELES
 from certpca.certificates.checker.numbers import gamma, require
+from certpca.certificates.checker.sparse_table import SparseTable, is_sparse
 from certpca.read_ahead import read_ahead
 from certpca.result import Source
 
@@ -31,13 +32,14 @@ def stored_columns(values: Any, columns: slice, chosen: Any = None) -> NDArray[A
         columns = slice(columns.start + int(chosen[0]), columns.start + int(chosen[-1]) + 1)
         chosen = chosen - chosen[0]
     part = values[:, columns]
-    part = part.toarray() if hasattr(part, "toarray") else to_numpy(part)
+    part = np.asarray(SparseTable(part)[:, :] if is_sparse(part) else to_numpy(part))
+    require(part.dtype.kind in "biuf", f"the data hold {part.dtype}, not real numbers")
     return np.asarray(part if chosen is None else part[:, chosen])
 
 
 def sliceable(values: Any) -> Any:
     """Return values whose columns can be cut out."""
-    return values.tocsc() if getattr(values, "format", None) in ("bsr", "coo", "dia") else values
+    return SparseTable(values) if is_sparse(values) else values
 
 
 class Columns:
