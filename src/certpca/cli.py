@@ -30,17 +30,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     options = _parser().parse_args(arguments)
     try:
+        _require_writable(options)
         status = int(options.run(options))
         sys.stdout.flush()  # a broken pipe shows here, not when Python exits
         return status
     except CertpcaError as error:
-        print(f"certpca: {error}", file=sys.stderr)
+        _complain(error)
         return EXIT_BAD_INPUT
     except BrokenPipeError:  # the reader of a pipe went away: nothing is left to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:  # such as a full disk behind standard output
-        print(f"certpca: {error}", file=sys.stderr)
+        _complain(error)
         return EXIT_BAD_INPUT
     except KeyboardInterrupt:
         print("certpca: interrupted before there was an answer", file=sys.stderr)
@@ -48,6 +49,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         print("certpca: out of memory; use fewer features or a machine with more", file=sys.stderr)
         return EXIT_BAD_INPUT
+
+
+def _require_writable(options: argparse.Namespace) -> None:
+    """Notice before the computation what could not be written after it."""
+    from certpca.whole_files import require_writable, require_writable_folder
+
+    for name in ("output", "plot"):
+        if getattr(options, name, None) is not None:
+            require_writable(getattr(options, name))
+    if getattr(options, "plot", None) is not None:
+        from certpca.present.figures import require_drawable
+
+        require_drawable(options.plot)
+    if getattr(options, "checkpoint", None) is not None:
+        require_writable_folder(options.checkpoint)
+
+
+def _complain(about: object) -> None:
+    """Say in one line what was wrong; some of it may come from a file, so none of it may be a command to a terminal."""
+    from certpca.present.plain_text import one_line
+
+    print(f"certpca: {one_line(str(about))}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -128,10 +151,10 @@ def _add_report(commands: Any, formats: str) -> None:
     report.add_argument("--largest", type=int, default=30, metavar="N", help="loadings to draw (default 30)")
     report.add_argument(
         "--time-limit",
-        type=float,
+        type=_seconds,
         default=30.0,
         metavar="SECONDS",
-        help="for a second component and a path (default 30)",
+        help="for all of it, above all a second component and a path (default 30)",
     )
     report.set_defaults(run=_report)
 
@@ -203,7 +226,12 @@ def _device(options: argparse.Namespace) -> dict[str, Any]:
 
 def _add_proof_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--target-gap", type=float, default=0.01, help="gap at which a proof ends (default 0.01)")
-    command.add_argument("--time-limit", type=float, metavar="SECONDS", help="return the best found by then")
+    command.add_argument(
+        "--time-limit",
+        type=_seconds,
+        metavar="SECONDS",
+        help="return the best found by then, proof included (default: none, and 600 for proofs without --checkpoint)",
+    )
 
 
 def _add_checkpoint_option(command: argparse.ArgumentParser) -> None:
@@ -217,6 +245,10 @@ def _add_result_options(command: argparse.ArgumentParser, what: str = "") -> Non
     command.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     if what:
         command.add_argument("--output", metavar="FILE", help=f"also write {what} to a JSON file")
+
+
+def _seconds(text: str) -> float:
+    return float("inf") if text == "none" else float(text)
 
 
 def _numbers(text: str) -> list[int]:
@@ -241,10 +273,10 @@ def _preparation(options: argparse.Namespace, table: Any) -> dict[str, Any]:
     return {**origin, "covariance": True, **_device(options)}
 
 
-def _budget(options: argparse.Namespace) -> Any:
-    from certpca.budget import Budget
+def _run(options: argparse.Namespace, *, proving: bool) -> Any:
+    from certpca.present.command_run import CommandRun
 
-    return Budget() if options.time_limit is None else Budget(seconds=options.time_limit)
+    return CommandRun(options.time_limit, proving=proving and getattr(options, "checkpoint", None) is None)
 
 
 def _print_json(fields: dict[str, Any]) -> None:
@@ -275,90 +307,91 @@ def _shown_in_any_case(
 
 def _solve(options: argparse.Namespace) -> int:
     from certpca.api import solve
-    from certpca.present.terminal import live_progress, print_solution
+    from certpca.present.terminal import print_solution
     from certpca.solvers import solver_named
     from certpca.storage import save_solution, solution_to_dict
 
     solver = solver_named(options.solver, **_settings(options.set))
-    budget = _budget(options)
+    run = _run(options, proving=options.certify)
     table = read_table(options, options.file)
-    with live_progress() as listener:
-        solution = solve(
-            table.data,
-            options.sparsity,
-            solver,
-            refit=not options.no_refit,
-            rng=options.seed,
-            budget=budget,
-            listener=listener,
-            certify=options.certify,
-            target_gap=options.target_gap,
-            checkpoint=options.checkpoint,
-            **_preparation(options, table),
-        )
-    with _shown_in_any_case(lambda: print_solution(solution, sys.stdout), solution_to_dict(solution), options, table):
-        if options.output:
-            save_solution(solution, options.output)
-    return 0
+    with run.until_signalled():
+        with run.shown() as progress:
+            solution = solve(
+                table.data,
+                options.sparsity,
+                solver,
+                refit=not options.no_refit,
+                rng=options.seed,
+                budget=progress,
+                certify=options.certify,
+                target_gap=options.target_gap,
+                checkpoint=options.checkpoint,
+                **_preparation(options, table),
+            )
+        fields = solution_to_dict(solution)
+        with _shown_in_any_case(lambda: print_solution(solution, sys.stdout), fields, options, table):
+            if options.output:
+                save_solution(solution, options.output)
+    return int(run.end(sys.stderr if options.json else sys.stdout))
 
 
 def _path(options: argparse.Namespace) -> int:
     from certpca.present.figures import save_path
-    from certpca.present.terminal import live_progress
     from certpca.sparsity_path import path
     from certpca.storage import save_path as store_path
     from certpca.storage import solution_to_dict
 
-    budget = _budget(options)
+    run = _run(options, proving=options.certify)
     table = read_table(options, options.file)
-    with live_progress() as listener:
-        found = path(
-            table.data,
-            options.sparsities,
-            certify=options.certify,
-            target_gap=options.target_gap,
-            rng=options.seed,
-            budget=budget,
-            listener=listener,
-            checkpoint=options.checkpoint,
-            **_preparation(options, table),
-        )
-    fields = {"solutions": [solution_to_dict(solution) for solution in found.solutions]}
-    with _shown_in_any_case(lambda: print(found), fields, options, table):
-        if options.output:
-            store_path(found, options.output)
-        if options.plot:
-            save_path(found, options.plot)
-    return 0
+    with run.until_signalled():
+        with run.shown() as progress:
+            found = path(
+                table.data,
+                options.sparsities,
+                certify=options.certify,
+                target_gap=options.target_gap,
+                rng=options.seed,
+                budget=progress,
+                checkpoint=options.checkpoint,
+                **_preparation(options, table),
+            )
+        fields = {"solutions": [solution_to_dict(solution) for solution in found.solutions]}
+        with _shown_in_any_case(lambda: print(found), fields, options, table):
+            if options.output:
+                store_path(found, options.output)
+            if options.plot:
+                save_path(found, options.plot)
+    return int(run.end(sys.stderr if options.json else sys.stdout))
 
 
 def _certify(options: argparse.Namespace) -> int:
     from certpca.api import certify
-    from certpca.present.terminal import live_progress, print_certificate
+    from certpca.present.terminal import print_certificate
     from certpca.storage import certificate_to_dict, load_certificate, save_certificate
 
-    budget = _budget(options)
+    run = _run(options, proving=True)
     warm = load_certificate(options.warm) if options.warm else None
     table = read_table(options, options.file)
-    with live_progress() as listener:
-        certificate = certify(
-            table.data,
-            options.sparsity,
-            target_gap=options.target_gap,
-            branching=not options.no_branching,
-            depth=options.depth,
-            warm=warm,
-            rng=options.seed,
-            budget=budget,
-            listener=listener,
-            checkpoint=options.checkpoint,
-            **_preparation(options, table),
-        )
-    fields = certificate_to_dict(certificate)
-    with _shown_in_any_case(lambda: print_certificate(certificate, sys.stdout), fields, options, table):
-        if options.output:
-            save_certificate(certificate, options.output)
-    return 0
+    with run.until_signalled():
+        with run.shown() as progress:
+            certificate = certify(
+                table.data,
+                options.sparsity,
+                target_gap=options.target_gap,
+                branching=not options.no_branching,
+                depth=options.depth,
+                warm=warm,
+                rng=options.seed,
+                budget=progress,
+                checkpoint=options.checkpoint,
+                **_preparation(options, table),
+            )
+        assert certificate.status is not None
+        fields = {**certificate_to_dict(certificate), "status": certificate.status.name}
+        with _shown_in_any_case(lambda: print_certificate(certificate, sys.stdout), fields, options, table):
+            if options.output:
+                save_certificate(certificate, options.output)
+    return int(run.end(sys.stderr if options.json else sys.stdout))
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -379,7 +412,7 @@ def _verify(options: argparse.Namespace) -> int:
             reason += f"; its file was read with {as_options(certificate.reading) or 'no options'}"
         if options.json:
             _print_json({"proved": False, "reason": reason})
-        print(f"certpca: {reason}", file=sys.stderr)
+        _complain(reason)
         return EXIT_REFUSED
     if options.json:
         _print_json({**proof_to_dict(proof, certificate, table.reading), "understood": table.understood})
@@ -392,9 +425,9 @@ def _report(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from certpca.present.report import Files, read_labels, write_report
-    from certpca.present.terminal import live_progress
     from certpca.storage import certificate_beside, load_path, load_solution
 
+    run = _run(options, proving=False)
     solution = load_solution(options.result)
     target = options.output or str(Path(options.result).with_suffix(_ENDINGS[options.format or "html"]))
     path = load_path(options.path) if options.path else None
@@ -417,7 +450,7 @@ def _report(options: argparse.Namespace) -> int:
         if idle:
             msg = f"{idle[0]} is about the data; name them with --data"
             raise _usage_error(msg)
-    with live_progress() as listener:
+    with run.until_signalled(), run.shown() as progress:
         facts = write_report(
             solution,
             target,
@@ -427,15 +460,14 @@ def _report(options: argparse.Namespace) -> int:
             title=options.title,
             largest=options.largest,
             files=files,
-            budget=_budget(options),
-            listener=listener,
+            budget=progress,
             **given,
         )
     print(f"wrote {target}")
     if facts.refusal:
-        print(f"certpca: refused: {facts.refusal}", file=sys.stderr)
+        _complain(f"refused: {facts.refusal}")
         return EXIT_REFUSED
-    return 0
+    return int(run.end())
 
 
 _ENDINGS = {"html": ".html", "markdown": ".md", "png": ".png", "svg": ".svg"}

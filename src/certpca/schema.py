@@ -24,7 +24,7 @@ MOST_STEPS = 10**6  # of a history, and entries of anything else that is listed 
 LONGEST_NAME = 10_000  # characters of a feature's name
 LONGEST_TEXT = 2_000  # of any other text
 LONGEST_FILE_NAME = 255
-MOST_READING_VALUES = 100_000  # in the record of how a file was read
+MOST_READING_VALUES = 10**6  # in the record of how a file was read, such as samples kept
 DEEPEST_READING = 6
 UNIT_LENGTH = 1e-6  # how far from one the length of loadings may be
 SMALL_WHOLE = 2**63 - 1
@@ -223,6 +223,7 @@ _SECONDS = number(0.0, 1e12)
 _ANY_NUMBER = either(null, number(finite=False))
 _SHARE = number(0.0, 1.0 + 1e-6)
 
+READING = table_of(plain(MOST_READING_VALUES, DEEPEST_READING, texts=LONGEST_NAME), 1_000)
 NORMALISATION = fields(
     {
         "kind": one_of("matrix", "data"),
@@ -256,7 +257,7 @@ _CERTIFICATE = fields(
     {
         "gap": either(null, number()),
         "evidence": fields({"file": _FILE_NAME, "digest": _DIGEST}, others=False),
-        "reading": either(null, table_of(plain(MOST_READING_VALUES, DEEPEST_READING), 1_000)),
+        "reading": READING,
     },
 )
 
@@ -268,7 +269,7 @@ _SOLUTION = fields(
         "loadings": list_of(number(-1.0 - UNIT_LENGTH, 1.0 + UNIT_LENGTH), MOST_FEATURES),
         "objective": number(),
         "explained_variance_ratio": _SHARE,
-        "relative_objective": _SHARE,
+        "relative_objective": either(null, _SHARE),  # where there was no time for it
         "size": whole(1, MOST_FEATURES),
         "sparsity": whole(1, MOST_FEATURES),
         "matrix": text(),
@@ -284,6 +285,7 @@ _SOLUTION = fields(
         "upper_bound": either(null, number()),
         "gap": either(null, number()),
         "message": text(),
+        "reading": READING,
         "certificate": either(null, _FILE_NAME, _CERTIFICATE),  # earlier versions only named its file
     },
 )
@@ -313,6 +315,11 @@ def check_certificate(values: Any) -> None:
     _check_loadings(values, unit=False)
     for name in ("features_in_no_optimum", "features_in_every_optimum"):
         whole(0, values["size"])(values[name], name)
+
+
+def check_reading(values: Any) -> None:
+    """Refuse a record of how a file was read that is no mapping of plain values; see `check_solution`."""
+    READING(values, "reading")
 
 
 def check_path(values: Any) -> None:

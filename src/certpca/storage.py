@@ -32,6 +32,7 @@ from certpca.schema import (
     SOLUTION_FORMAT,
     check_certificate,
     check_path,
+    check_reading,
     check_solution,
     shown,
 )
@@ -149,6 +150,8 @@ def load_reading(path: str | Path) -> Any:
         fields = _read_json(file, SOLUTION_FORMAT, "a solution")
     except DataFileError:
         fields = _read_json(file, CERTIFICATE_FORMAT, "a solution or a certificate")
+    with _damage_named(file):
+        check_reading(fields.get("reading", {}))
     return fields.get("reading", {})
 
 
@@ -169,6 +172,7 @@ def proof_to_dict(proof: Proof, certificate: Certificate, reading: Mapping[str, 
         "matrix": proof.matrix,
         "normalisation": dict(proof.normalisation),
         "reading": dict(reading),
+        "arithmetic": proof.arithmetic,
     }
 
 

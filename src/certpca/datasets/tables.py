@@ -19,9 +19,10 @@ from certpca.datasets.selection import as_slice, chosen_columns, drop_option, le
 from certpca.datasets.text_files import ENDINGS as TEXT_ENDINGS
 from certpca.datasets.text_files import PACKINGS, text_ending
 from certpca.datasets.text_tables import read_text_table
-from certpca.errors import CertpcaError, DataFileError, InvalidProblemError
+from certpca.errors import CertpcaError, DataFileError, InvalidDataError, InvalidProblemError
 from certpca.operators.inputs import checked_names, is_sparse, require_table
 from certpca.operators.readers import DEFAULT_MEMORY, ArrayReader, Reader
+from certpca.operators.sparse_format import by_columns, sound_sparse
 from certpca.optional import require
 
 STREAMED = (".npy", ".parquet", ".h5ad", ".zarr", ".bed")  # formats that keep to a memory budget
@@ -304,7 +305,7 @@ def _read_npz(file: Path, wanted: _Wanted) -> Table:
         if array is None and {"format", "shape", "data"} <= set(held):
             from scipy.sparse import load_npz
 
-            return Table(load_npz(file))
+            return Table(_sound(load_npz(file), file))
         if array is not None and array not in held:
             msg = f"{str(file)!r} has no array {array!r}; it has {', '.join(held)}"
             raise DataFileError(msg)
@@ -359,8 +360,24 @@ def _read_parquet(file: Path, wanted: _Wanted) -> Table:
 def _read_matrix_market(file: Path) -> Table:
     from scipy.io import mmread
 
-    data = mmread(file, spmatrix=False)
-    return Table(data.tocsc() if hasattr(data, "tocsc") else data)
+    try:
+        data = mmread(file, spmatrix=False)
+    except (MemoryError, OverflowError) as error:
+        msg = f"{str(file)!r} is damaged or does not fit memory: there is no room for what its first line claims"
+        raise DataFileError(msg) from error
+    sound = _sound(data, file)
+    return Table(by_columns(sound) if is_sparse(sound) else sound)
+
+
+def _sound(data: Any, file: Path) -> Any:
+    """Return a sparse table whose arrays fit together; dense ones as they are."""
+    if not is_sparse(data):
+        return data
+    try:
+        return sound_sparse(data)
+    except InvalidDataError as error:
+        msg = f"{str(file)!r}: {error}"
+        raise DataFileError(msg) from error
 
 
 def _read_text(file: Path, wanted: _Wanted) -> Table:

@@ -132,6 +132,17 @@ def draw_scores(first: Vector, second: Vector, groups: Sequence[int], texts: Seq
     return ax
 
 
+def require_drawable(file: str) -> None:
+    """Find out before the work that the ending of a file says no format a figure can have."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    ending = PurePath(file).suffix[1:].lower()
+    if ending and ending not in FigureCanvasBase.filetypes:
+        known = ", ".join(sorted(FigureCanvasBase.filetypes))
+        msg = f"the figure cannot be written to {file}: Format {ending!r} is not supported (supported formats: {known})"
+        raise DataFileError(msg)
+
+
 def save_path(path: Path, file: str) -> None:
     """Draw a path into a file, whole or not at all; its ending says the format."""
     from matplotlib.figure import Figure  # without pyplot, so that no window system is asked for
