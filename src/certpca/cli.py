@@ -4,19 +4,19 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NoReturn
 
 from certpca import __version__
 from certpca.errors import CertpcaError
+from certpca.reading_options import about_table, add_file_options, read_table, typed_again
 
 EXIT_REFUSED = 1
 EXIT_BAD_INPUT = 2
 DEMO_SPARSITY = 7
 SCALINGS = ("correlation", "hardy-weinberg", "uncentred")
-GENOTYPE_SETTINGS = ("maf", "max_missing", "keep", "remove", "chromosomes", "every")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -86,8 +86,8 @@ def _parser() -> argparse.ArgumentParser:
     listing.set_defaults(run=_solvers)
 
     formats = (
-        "Formats: csv, tsv, txt, npy, npz, parquet, h5ad (AnnData), zarr, mtx (Matrix Market), bed (PLINK), "
-        "series_matrix.txt (GEO)."
+        "Formats: csv, tsv, txt (also packed: gz, xz, bz2, zst), npy, npz, parquet, h5ad (AnnData), zarr, mtx (Matrix "
+        "Market), bed (PLINK), series_matrix.txt (GEO)."
     )
     solve = commands.add_parser("solve", help="find a sparse component of a data file", epilog=formats)
     _add_data_options(solve)
@@ -127,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("certificate", help="JSON file written by certify; its evidence lies beside it")
     verify.add_argument("file", help="the data or the matrix it was made for")
     _add_expectations(verify)
-    _add_file_options(verify)
+    add_file_options(verify)
     verify.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     verify.set_defaults(run=_verify)
 
@@ -151,10 +151,10 @@ def _add_report(commands: Any, formats: str) -> None:
     report.add_argument("--largest", type=int, default=30, metavar="N", help="loadings to draw (default 30)")
     report.add_argument(
         "--time-limit",
-        type=float,
+        type=_seconds,
         default=30.0,
         metavar="SECONDS",
-        help="for a second component and a path (default 30)",
+        help="for all of it, above all a second component and a path (default 30)",
     )
     report.set_defaults(run=_report)
 
@@ -217,53 +217,21 @@ def _add_preparation_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--uncentred", action="store_true", help="do not subtract column means")
     command.add_argument("--device", help="where to compute, such as cuda (needs torch or CuPy)")
     command.add_argument("--missing", choices=("error", "mean"), default="error", help="what to do with missing values")
-    _add_file_options(command)
+    add_file_options(command)
 
 
 def _device(options: argparse.Namespace) -> dict[str, Any]:
     return {} if options.device is None else {"device": options.device}
 
 
-def _add_file_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--array", help="name of the array in an npz archive or a zarr group, or of a layer in an h5ad file"
-    )
-    command.add_argument(
-        "--memory",
-        type=float,
-        metavar="GIB",
-        help="for data on their way from a file that can be streamed (bed, h5ad, npy, parquet, zarr)",
-    )
-    command.add_argument(
-        "--like", metavar="RESULT", help="read the file as it was read for a stored result (filters, array, columns)"
-    )
-    genotypes = command.add_argument_group("PLINK files (.bed)")
-    genotypes.add_argument("--maf", type=float, help="leave out variants whose rarer allele is rarer than this")
-    genotypes.add_argument("--max-missing", type=float, help="leave out variants with a larger share of missing calls")
-    genotypes.add_argument("--keep", metavar="FILE", help="only these samples (one on each line)")
-    genotypes.add_argument("--remove", metavar="FILE", help="not these samples")
-    genotypes.add_argument("--chromosomes", metavar="1,2,X", help="only variants of these")
-    genotypes.add_argument("--every", type=int, metavar="N", help="only every nth variant")
-
-
-def _table(options: argparse.Namespace, file: str, recorded: Mapping[str, Any] | None = None) -> Any:
-    """Read a data file as a result records it was read, or as the options say where they say something."""
-    from certpca.datasets import load_table, reading_from_json
-    from certpca.storage import load_reading
-
-    if options.like:
-        recorded = load_reading(options.like)
-    settings = {name: getattr(options, name) for name in GENOTYPE_SETTINGS if getattr(options, name) is not None}
-    if "chromosomes" in settings:
-        settings["chromosomes"] = settings["chromosomes"].split(",")
-    if options.array is not None:
-        settings["array"] = options.array
-    return load_table(file, memory=options.memory, **{**reading_from_json(recorded or {}), **settings})
-
-
 def _add_proof_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--target-gap", type=float, default=0.01, help="gap at which a proof ends (default 0.01)")
-    command.add_argument("--time-limit", type=float, metavar="SECONDS", help="return the best found by then")
+    command.add_argument(
+        "--time-limit",
+        type=_seconds,
+        metavar="SECONDS",
+        help="return the best found by then, proof included (default: none, and 600 for proofs without --checkpoint)",
+    )
 
 
 def _add_checkpoint_option(command: argparse.ArgumentParser) -> None:
@@ -277,6 +245,10 @@ def _add_result_options(command: argparse.ArgumentParser, what: str = "") -> Non
     command.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     if what:
         command.add_argument("--output", metavar="FILE", help=f"also write {what} to a JSON file")
+
+
+def _seconds(text: str) -> float:
+    return float("inf") if text == "none" else float(text)
 
 
 def _numbers(text: str) -> list[int]:
@@ -301,10 +273,10 @@ def _preparation(options: argparse.Namespace, table: Any) -> dict[str, Any]:
     return {**origin, "covariance": True, **_device(options)}
 
 
-def _budget(options: argparse.Namespace) -> Any:
-    from certpca.budget import Budget
+def _run(options: argparse.Namespace, *, proving: bool) -> Any:
+    from certpca.present.command_run import CommandRun
 
-    return Budget() if options.time_limit is None else Budget(seconds=options.time_limit)
+    return CommandRun(options.time_limit, proving=proving and getattr(options, "checkpoint", None) is None)
 
 
 def _print_json(fields: dict[str, Any]) -> None:
@@ -312,14 +284,10 @@ def _print_json(fields: dict[str, Any]) -> None:
     sys.stdout.write("\n")
 
 
-def _passes(data: Any) -> dict[str, float]:
-    """Say how often a file was read that is never in memory as a whole."""
-    return {"passes": round(data.passes, 2)} if getattr(data, "passes", 0) else {}
-
-
 def _print_passes(data: Any) -> None:
-    for number in _passes(data).values():
-        print(f"the file was read {number:.1f} times")
+    """Say how often a file was read that is never in memory as a whole."""
+    if getattr(data, "passes", 0):
+        print(f"the file was read {data.passes:.1f} times")
 
 
 @contextmanager
@@ -331,7 +299,7 @@ def _shown_in_any_case(
         yield
     finally:
         if options.json:
-            _print_json({**fields, **_passes(table.data)})
+            _print_json({**fields, **about_table(table)})
         else:
             show()
             _print_passes(table.data)
@@ -339,90 +307,91 @@ def _shown_in_any_case(
 
 def _solve(options: argparse.Namespace) -> int:
     from certpca.api import solve
-    from certpca.present.terminal import live_progress, print_solution
+    from certpca.present.terminal import print_solution
     from certpca.solvers import solver_named
     from certpca.storage import save_solution, solution_to_dict
 
     solver = solver_named(options.solver, **_settings(options.set))
-    budget = _budget(options)
-    table = _table(options, options.file)
-    with live_progress() as listener:
-        solution = solve(
-            table.data,
-            options.sparsity,
-            solver,
-            refit=not options.no_refit,
-            rng=options.seed,
-            budget=budget,
-            listener=listener,
-            certify=options.certify,
-            target_gap=options.target_gap,
-            checkpoint=options.checkpoint,
-            **_preparation(options, table),
-        )
-    with _shown_in_any_case(lambda: print_solution(solution, sys.stdout), solution_to_dict(solution), options, table):
-        if options.output:
-            save_solution(solution, options.output)
-    return 0
+    run = _run(options, proving=options.certify)
+    table = read_table(options, options.file)
+    with run.until_signalled():
+        with run.shown() as progress:
+            solution = solve(
+                table.data,
+                options.sparsity,
+                solver,
+                refit=not options.no_refit,
+                rng=options.seed,
+                budget=progress,
+                certify=options.certify,
+                target_gap=options.target_gap,
+                checkpoint=options.checkpoint,
+                **_preparation(options, table),
+            )
+        fields = solution_to_dict(solution)
+        with _shown_in_any_case(lambda: print_solution(solution, sys.stdout), fields, options, table):
+            if options.output:
+                save_solution(solution, options.output)
+    return int(run.end(sys.stderr if options.json else sys.stdout))
 
 
 def _path(options: argparse.Namespace) -> int:
     from certpca.present.figures import save_path
-    from certpca.present.terminal import live_progress
     from certpca.sparsity_path import path
     from certpca.storage import save_path as store_path
     from certpca.storage import solution_to_dict
 
-    budget = _budget(options)
-    table = _table(options, options.file)
-    with live_progress() as listener:
-        found = path(
-            table.data,
-            options.sparsities,
-            certify=options.certify,
-            target_gap=options.target_gap,
-            rng=options.seed,
-            budget=budget,
-            listener=listener,
-            checkpoint=options.checkpoint,
-            **_preparation(options, table),
-        )
-    fields = {"solutions": [solution_to_dict(solution) for solution in found.solutions]}
-    with _shown_in_any_case(lambda: print(found), fields, options, table):
-        if options.output:
-            store_path(found, options.output)
-        if options.plot:
-            save_path(found, options.plot)
-    return 0
+    run = _run(options, proving=options.certify)
+    table = read_table(options, options.file)
+    with run.until_signalled():
+        with run.shown() as progress:
+            found = path(
+                table.data,
+                options.sparsities,
+                certify=options.certify,
+                target_gap=options.target_gap,
+                rng=options.seed,
+                budget=progress,
+                checkpoint=options.checkpoint,
+                **_preparation(options, table),
+            )
+        fields = {"solutions": [solution_to_dict(solution) for solution in found.solutions]}
+        with _shown_in_any_case(lambda: print(found), fields, options, table):
+            if options.output:
+                store_path(found, options.output)
+            if options.plot:
+                save_path(found, options.plot)
+    return int(run.end(sys.stderr if options.json else sys.stdout))
 
 
 def _certify(options: argparse.Namespace) -> int:
     from certpca.api import certify
-    from certpca.present.terminal import live_progress, print_certificate
+    from certpca.present.terminal import print_certificate
     from certpca.storage import certificate_to_dict, load_certificate, save_certificate
 
-    budget = _budget(options)
+    run = _run(options, proving=True)
     warm = load_certificate(options.warm) if options.warm else None
-    table = _table(options, options.file)
-    with live_progress() as listener:
-        certificate = certify(
-            table.data,
-            options.sparsity,
-            target_gap=options.target_gap,
-            branching=not options.no_branching,
-            depth=options.depth,
-            warm=warm,
-            rng=options.seed,
-            budget=budget,
-            listener=listener,
-            checkpoint=options.checkpoint,
-            **_preparation(options, table),
-        )
-    fields = certificate_to_dict(certificate)
-    with _shown_in_any_case(lambda: print_certificate(certificate, sys.stdout), fields, options, table):
-        if options.output:
-            save_certificate(certificate, options.output)
-    return 0
+    table = read_table(options, options.file)
+    with run.until_signalled():
+        with run.shown() as progress:
+            certificate = certify(
+                table.data,
+                options.sparsity,
+                target_gap=options.target_gap,
+                branching=not options.no_branching,
+                depth=options.depth,
+                warm=warm,
+                rng=options.seed,
+                budget=progress,
+                checkpoint=options.checkpoint,
+                **_preparation(options, table),
+            )
+        assert certificate.status is not None
+        fields = {**certificate_to_dict(certificate), "status": certificate.status.name}
+        with _shown_in_any_case(lambda: print_certificate(certificate, sys.stdout), fields, options, table):
+            if options.output:
+                save_certificate(certificate, options.output)
+    return int(run.end(sys.stderr if options.json else sys.stdout))
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -434,7 +403,7 @@ def _verify(options: argparse.Namespace) -> int:
 
     certificate = load_certificate(options.certificate)
     expected = _expected(options)
-    table = _table(options, options.file, certificate.reading)
+    table = read_table(options, options.file, certificate.reading)
     try:
         proof = verify(certificate, table.data, **expected)
     except CertificateError as error:
@@ -446,7 +415,7 @@ def _verify(options: argparse.Namespace) -> int:
         _complain(reason)
         return EXIT_REFUSED
     if options.json:
-        _print_json(proof_to_dict(proof, certificate, table.reading))
+        _print_json({**proof_to_dict(proof, certificate, table.reading), "understood": table.understood})
     else:
         print_proof(proof, certificate, as_options(table.reading), sys.stdout)
     return 0
@@ -456,9 +425,9 @@ def _report(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from certpca.present.report import Files, read_labels, write_report
-    from certpca.present.terminal import live_progress
     from certpca.storage import certificate_beside, load_path, load_solution
 
+    run = _run(options, proving=False)
     solution = load_solution(options.result)
     target = options.output or str(Path(options.result).with_suffix(_ENDINGS[options.format or "html"]))
     path = load_path(options.path) if options.path else None
@@ -468,11 +437,11 @@ def _report(options: argparse.Namespace) -> int:
         data=options.data or "",
         path=options.path or "",
         data_options=tuple(_typed_again(options)),
-        reading_options=tuple(_typed_reading(options)),
+        reading_options=tuple(typed_again(options)),
     )
     given: dict[str, Any] = {}
     if options.data:
-        table = _table(options, options.data, solution.reading)
+        table = read_table(options, options.data, solution.reading)
         given = {"data": table.data, **_preparation(options, table)}
         if options.labels:
             given["labels"] = read_labels(options.labels, options.data, table.data.shape[0])
@@ -481,7 +450,7 @@ def _report(options: argparse.Namespace) -> int:
         if idle:
             msg = f"{idle[0]} is about the data; name them with --data"
             raise _usage_error(msg)
-    with live_progress() as listener:
+    with run.until_signalled(), run.shown() as progress:
         facts = write_report(
             solution,
             target,
@@ -491,15 +460,14 @@ def _report(options: argparse.Namespace) -> int:
             title=options.title,
             largest=options.largest,
             files=files,
-            budget=_budget(options),
-            listener=listener,
+            budget=progress,
             **given,
         )
     print(f"wrote {target}")
     if facts.refusal:
         _complain(f"refused: {facts.refusal}")
         return EXIT_REFUSED
-    return 0
+    return int(run.end())
 
 
 _ENDINGS = {"html": ".html", "markdown": ".md", "png": ".png", "svg": ".svg"}
@@ -510,15 +478,7 @@ def _typed_again(options: argparse.Namespace) -> list[str]:
     """Return the options about the data as one would type them."""
     typed = [f"--{flag}" for flag in _TYPED_FLAGS if getattr(options, flag.replace("-", "_"))]
     typed += ["--missing", options.missing] if options.missing != "error" else []
-    return [*typed, *_typed_reading(options)]
-
-
-def _typed_reading(options: argparse.Namespace) -> list[str]:
-    typed = []
-    for name in ("like", "array", *GENOTYPE_SETTINGS, "memory"):
-        value = getattr(options, name)
-        typed += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
-    return typed
+    return [*typed, *typed_again(options)]
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from certpca.schema import CERTIFICATE_FORMAT, SOLUTION_FORMAT, check_certificat
 
 
 def solution_to_dict(solution: Solution) -> dict[str, Any]:
-    """Return the fields of a solution as plain JSON values; infinity becomes null."""
+    """Return the fields of a solution as plain JSON values; what is not finite becomes null."""
     return {
         "format": SOLUTION_FORMAT,
         "support": solution.support.tolist(),
@@ -20,7 +20,7 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
         "loadings": solution.loadings.tolist(),
         "objective": solution.objective,
         "explained_variance_ratio": solution.explained_variance_ratio,
-        "relative_objective": solution.relative_objective,
+        "relative_objective": _finite(solution.relative_objective),
         "upper_bound": _finite(solution.upper_bound),
         "gap": _finite(solution.gap),
         "size": solution.size,
@@ -47,7 +47,7 @@ def solution_from_dict(fields: dict[str, Any], certificate: Certificate | None =
         loadings=np.array(fields["loadings"], dtype=np.float64),
         objective=float(fields["objective"]),
         explained_variance_ratio=float(fields["explained_variance_ratio"]),
-        relative_objective=float(fields["relative_objective"]),
+        relative_objective=_number(fields["relative_objective"], math.nan),
         size=fields["size"],
         sparsity=fields["sparsity"],
         matrix=fields["matrix"],

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from certpca.arrays import Indices, Vector
-from certpca.budget import Step
+from certpca.budget import Progress, Step
 from certpca.rounded import down, percent_down
 
 RANDOM = "-random"  # how kinds of certificates end that hold with a probability
@@ -44,6 +44,13 @@ class Status(Enum):
     )
 
 
+def ending(progress: Progress, otherwise: Status) -> Status:
+    """Return how a run ended: by a signal or a listener, by a limit, or otherwise."""
+    if not progress.cut_short:
+        return otherwise
+    return Status.INTERRUPTED if progress.interrupted else Status.OUT_OF_BUDGET
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
     """What a solver proposes.
@@ -57,7 +64,7 @@ class Candidate:
     loadings
         The algorithm's own vector on the support, where it differs from the best one.
     largest_eigenvalue
-        Of the whole operator, where the solver had to compute it.
+        Of the whole operator, where the solver had to compute it; NaN where there was no time for that.
     details
         Numbers particular to the algorithm, by name.
     certificate
@@ -139,6 +146,9 @@ class Certificate:
         it is read as it is. Not part of the proof: `fingerprint` is of the numbers that were read.
     objective, outside, inside
         What the checker made of the rest when the certificate was made.
+    seconds, status
+        How long the search for it took and how that ended. Neither is part of what is proved, nor is the status written
+        to files.
     """
 
     kind: str
@@ -157,6 +167,7 @@ class Certificate:
     inside: int = 0
     seconds: float = 0.0
     reading: Mapping[str, Any] = field(default_factory=dict)
+    status: Status | None = None
 
     @property
     def gap(self) -> float:
@@ -187,7 +198,7 @@ class Solution:
         Objective divided by the trace, the total variance.
     relative_objective
         Objective divided by the largest eigenvalue (the paper's f): 1 is what a dense
-        component captures.
+        component captures. NaN where a limit left no time to compute that.
     size
         Number of features.
     sparsity

@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 
 from certpca.arrays import Indices, Vector, to_vector, top_k
-from certpca.budget import Progress
-from certpca.certificates.branching import TreeSearch
+from certpca.budget import Late, Progress, never
+from certpca.certificates.branching import TREE_PROOF, TreeSearch
 from certpca.certificates.checker import Examiner
 from certpca.certificates.checker.limits import LARGEST_DENSE
+from certpca.certificates.proof_costs import ProofCosts
 from certpca.certificates.proving import ROUNDED_UP, Prover
+from certpca.certificates.stalling import Stall
 from certpca.certificates.tree_states import TreeStates
 from certpca.errors import CertificateError, DataFileError, InvalidProblemError
-from certpca.linalg.eigen import leading_on_support
+from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
 from certpca.linalg.sample_space import leading_directions
 from certpca.linalg.swaps import SwapSearch
 from certpca.operators import Operator, on_host
@@ -30,7 +32,8 @@ from certpca.plain_results import certificate_from_state, certificate_state
 from certpca.relaxation.l0_dual import DualPoint, DualProblem, dual_depth, improve
 from certpca.relaxation.regions import Cover, Region, Splitting
 from certpca.relaxation.sdp import solve_relaxation
-from certpca.result import PROVED_OPTIMAL, RANDOM, Certificate
+from certpca.relaxation.sdp.clipped import DIRECTIONS
+from certpca.result import PROVED_OPTIMAL, RANDOM, Certificate, Status, ending
 
 ROW_SUMS_UP_TO = 4096  # features up to which every pair of columns is multiplied
 ALWAYS_OPTIMAL = 200  # features up to which the optimum is proved, whatever gap was asked for
@@ -45,6 +48,8 @@ DEFAULT_DEPTH = 256  # directions of sample space where there are too many sampl
 NEAR = (0.7, 2.0)  # ratios of sparsities at which a density is worth going on from; upwards it is nearly right
 WARM_STEPS = 4
 CHEAP_STEP = 4e9  # multiplications up to which the relaxation is solved to its end
+FEWEST_STEPS = 3  # towards a dual point that are worth posing the problem for
+MORE_LEAVES = 2  # that a split of a region adds at most
 SHRINK_FROM = 0.1  # share of features that must be excluded before the dual is solved again without them
 
 
@@ -56,6 +61,7 @@ class Incumbent:
     support: Indices
     loadings: Vector
     objective: float
+    late: Late = never
 
     @property
     def _most_rounds(self) -> float:
@@ -65,7 +71,9 @@ class Incumbent:
         """Start a local search from the largest entries of each image and keep what is better."""
         diagonal = to_vector(self.operator.diagonal())
         for image in images:
-            search = SwapSearch(self.operator, top_k(np.abs(image), self.support.size), diagonal)
+            if self.late():
+                break
+            search = SwapSearch(self.operator, top_k(np.abs(image), self.support.size), diagonal, self.late)
             rounds = 1
             while search.threshold() and rounds < self._most_rounds:
                 rounds += 1
@@ -94,10 +102,20 @@ class Shared:
         """The dual problem; `at` gives that of a sparsity."""
         return DualProblem(self._operator, 1)
 
+    @property
+    def posed(self) -> bool:
+        """Whether the dual problem is there."""
+        return "dual" in self.__dict__
+
     @cached_property
     def examiner(self) -> Examiner:
         """The checker, with the data prepared."""
         return Examiner(self._operator.source())
+
+    @cached_property
+    def costs(self) -> ProofCosts:
+        """How long proofs take."""
+        return ProofCosts(self._operator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +139,10 @@ class Goal:
 def find_certificate(
     operator: Operator, sparsity: int, support: Indices, loadings: Vector, goal: Goal, progress: Progress
 ) -> Certificate:
-    """Return the best certificate that the budget allows; there always is one.
+    """Return the best certificate that the budget allows; there always is one, and the cheapest is made in any case.
+
+    With a limit on time, the time that the checker will need is set aside, and only what can be proved by then is
+    searched for; a bound by the trace, which costs next to nothing, is in hand from the start.
 
     With a checkpoint, the search goes on where an earlier process left it: each part of it asks for its own state and
     repeats what it would have decided there. Only a search that ended by itself is finished; what one that was cut
@@ -138,10 +159,16 @@ def find_certificate(
         certificate = min(certificate, certificate_from_state(earlier), key=_bound_of)
     if progress.resumed:
         verified(certificate, shared.examiner)
-    if progress.exhausted:
+    if progress.exhausted or progress.cut_short:
         progress.store("best", lambda: certificate_state(certificate), now=True)
     progress.finish("certificate", lambda: certificate_state(certificate))
-    return certificate
+    return replace(certificate, status=_status(certificate, goal, progress))
+
+
+def _status(certificate: Certificate, goal: Goal, progress: Progress) -> Status:
+    if goal.reached(certificate.objective, certificate.upper_bound):
+        return Status.CONVERGED
+    return ending(progress, Status.STALLED if progress.stalled else Status.CONVERGED)
 
 
 def verified(certificate: Certificate, examiner: Examiner) -> Certificate:
@@ -159,12 +186,12 @@ def _found(
 ) -> Certificate:
     host = on_host(operator)
     objective = host.quadratic_form(support, loadings)
-    incumbent = Incumbent(host, support, loadings, objective)
+    incumbent = Incumbent(host, support, loadings, objective, progress.late)
     known = goal.known
     if known is not None and goal.reached(objective, known.upper_bound):
         return known
     assert goal.shared is not None
-    prover = Prover(operator, sparsity, goal.shared.examiner)
+    prover = Prover(operator, sparsity, goal.shared.examiner, goal.shared.costs)
     certificate = _search(operator, sparsity, incumbent, goal, progress, prover)
     if known is None or known.upper_bound >= certificate.upper_bound:
         return certificate
@@ -181,7 +208,23 @@ def _search(
         best = incumbent.support, incumbent.loadings
         return prover.prove(kind, evidence, *best, tree=tree, seconds=progress.seconds)
 
-    kind, cheap = min(_cheap_bounds(incumbent.operator, sparsity), key=lambda item: item[1])
+    costs = prover.costs
+    in_hand = proved("trace", {}) if progress.timed else None
+
+    if in_hand is not None and "largest-eigenvalue" in costs.known:
+        in_hand = min(in_hand, proved("largest-eigenvalue", {}), key=_bound_of)
+
+    def fits(seconds: float) -> bool:
+        return progress.remaining > seconds
+
+    def closed_form(kind: str, bound: float) -> Certificate:
+        """Prove a bound that needs no evidence, or return the one in hand where it is no worse or time is short."""
+        if in_hand is None:
+            return proved(kind, {})
+        better = bound < in_hand.upper_bound and fits(costs.closed_form(kind))
+        return min(proved(kind, {}), in_hand, key=_bound_of) if better else in_hand
+
+    kind, cheap = min(_cheap_bounds(incumbent.operator, sparsity, progress.late), key=lambda item: item[1])
     progress.tick(incumbent.objective, cheap)
     small = goal.branching and operator.size <= ALWAYS_OPTIMAL
 
@@ -192,42 +235,60 @@ def _search(
 
     reduced = _too_deep(operator, goal.depth)
     if near_enough(cheap) or progress.exhausted or (reduced and not _can_reduce(operator, goal.depth, progress)):
-        return proved(kind, {})
+        return closed_form(kind, cheap)
     if reduced:
-        certificate = _reduced(operator, sparsity, incumbent, goal, cheap, progress, proved)
-        return certificate if certificate.upper_bound < cheap else proved(kind, {})
+        with progress.setting_aside(_seconds_for_a_reduced_proof(operator, goal, costs)):
+            sort, few = _reduced(operator, sparsity, incumbent, goal, cheap, progress)
+        certificate = proved(sort, few)
+        return certificate if certificate.upper_bound < cheap else closed_form(kind, cheap)
     warm = _usable(goal.warm, prover.fingerprint)
     # The bound kρ + λ_max(Σ Y_i) of a dual point holds for every k, so another sparsity's may do.
     if warm is not None and near_enough(warm.upper_bound + (sparsity - warm.sparsity) * _level(warm)):
         return proved("l0-dual", dict(warm.evidence))
+    if warm is not None and in_hand is not None:  # the checker remembers this point, so that it costs nothing
+        in_hand = min(in_hand, proved("l0-dual", dict(warm.evidence)), key=_bound_of)
     assert goal.shared is not None
+    needed = (0.0 if goal.shared.posed else costs.posing()) + FEWEST_STEPS * costs.step() + costs.dual()
+    if not fits(needed):
+        progress.run_out()
+        return _largest_eigenvalue(incumbent.operator, kind, cheap, progress, closed_form)
     problem = goal.shared.dual.at(sparsity)
-    point = _root(problem, incumbent, goal, warm, cheap, progress)
+    with progress.setting_aside(costs.dual()):
+        point = _root(problem, incumbent, goal, warm, cheap, progress)
     if problem.scale < cheap:
         kind, cheap = "largest-eigenvalue", problem.scale
 
     def without_branching() -> Certificate:
+        if in_hand is not None and (cheap <= point.bound or not fits(costs.dual() / 2)):
+            return closed_form(kind, cheap)
         dual = proved("l0-dual", point_evidence(point))
-        return min(dual, proved(kind, {}), key=_bound_of) if cheap < dual.upper_bound else dual
+        return min(dual, closed_form(kind, cheap), key=_bound_of) if cheap < dual.upper_bound else dual
 
     certificate = _once(progress, "root-certificate", without_branching)
 
     def finished() -> bool:
         return goal.reached(incumbent.objective, certificate.upper_bound) or progress.exhausted
 
-    features, screening = np.arange(operator.size), {}
+    features, screening, again = np.arange(operator.size), {}, 0.0
     if not finished() and certificate.outside >= SHRINK_FROM * operator.size:
         screening = {f"screen_{name}": value for name, value in certificate.evidence.items()}
         features = _undecided(certificate, prover, progress)
-        point = _without_the_rest(problem, point, features, incumbent, goal, progress)
+        again = costs.dual(screened=True)  # the checker screens once more
+        proof = again + costs.dual(features.size, roots=False)
+        if not fits(proof + FEWEST_STEPS * costs.step() * features.size / operator.size):
+            progress.run_out()
+            return certificate
+        with progress.setting_aside(proof):
+            point = _without_the_rest(problem, point, features, incumbent, goal, progress)
         # Without roots: a better component may yet leave the checker with fewer features than there are here.
         rest = {**screening, **point_evidence(point, roots=False)}
-        certificate = min(
-            certificate, _once(progress, "shrunk-certificate", lambda: proved("l0-dual", rest)), key=_bound_of
-        )
+        if point.bound < certificate.upper_bound or not progress.timed:
+            shrunk = _once(progress, "shrunk-certificate", lambda: proved("l0-dual", rest))
+            certificate = min(certificate, shrunk, key=_bound_of)
     searchable = goal.branching and features.size <= TREE_UP_TO and not progress.exhausted
     if searchable and not near_enough(certificate.upper_bound):
-        tree, evidence, reached = _tree(features, sparsity, incumbent, goal, small, progress)
+        with progress.setting_aside(again):
+            tree, evidence, reached = _tree(features, sparsity, incumbent, goal, small, progress)
         if reached < certificate.upper_bound:
             searched = _once(
                 progress, "tree-certificate", lambda: proved("search-tree", {**screening, **evidence}, tree)
@@ -237,16 +298,21 @@ def _search(
         earlier = certificate
 
         def semidefinite() -> Certificate:
-            relaxation = solve_relaxation(operator, sparsity, Progress(), gap=1e-4)
+            with progress.setting_aside(min(costs.clipped(DIRECTIONS), progress.remaining / 2)):
+                relaxation = solve_relaxation(operator, sparsity, progress.part(quiet=True), gap=1e-4)
             progress.tick(incumbent.objective, min(relaxation.upper, earlier.upper_bound))
-            tighter = relaxation.upper < earlier.upper_bound
-            return proved("sdp-dual", relaxation.dual.evidence()) if tighter else earlier
+            evidence = relaxation.dual.evidence()
+            tighter = relaxation.upper < earlier.upper_bound and fits(costs.of("sdp-dual", evidence))
+            return proved("sdp-dual", evidence) if tighter else earlier
 
         certificate = min(earlier, _once(progress, "semidefinite-certificate", semidefinite), key=_bound_of)
     if goal.branching and not finished():
-        found = _branch(problem, point, features, incumbent, goal, progress)
+        leaf = costs.dual(features.size, roots=not screening)
+        with progress.setting_aside(again):
+            found = _branch(problem, point, features, incumbent, goal, progress, leaf)
         if found is not None and found.bound < certificate.upper_bound:
-            branched = proved("l0-tree", {**screening, **cover_evidence(found)}, tree_of(found))
+            evidence = {**screening, **cover_evidence(found, roots=not screening)}
+            branched = proved("l0-tree", evidence, tree_of(found))
             certificate = min(certificate, branched, key=_bound_of)
     return certificate
 
@@ -255,9 +321,27 @@ def _once(progress: Progress, name: str, make: Callable[[], Certificate]) -> Cer
     """Make a certificate, or take it from the checkpoint; it is stored unless what led to it was cut short."""
     state = progress.load(name)
     made = make() if state is None else certificate_from_state(state)
-    if state is None and not progress.exhausted:
+    if state is None and not progress.exhausted and not progress.cut_short:
         progress.store(name, lambda: certificate_state(made), now=True)
     return made
+
+
+def _largest_eigenvalue(
+    operator: Operator,
+    kind: str,
+    cheap: float,
+    progress: Progress,
+    closed_form: Callable[[str, float], Certificate],
+) -> Certificate:
+    """Prove the better of the cheap bound and the largest eigenvalue, where there is no time for a dual point."""
+    value = float(leading_eigenpairs(operator, 1, accuracy=1e-3, late=progress.late).values[0])
+    return closed_form("largest-eigenvalue", value) if value < cheap else closed_form(kind, cheap)
+
+
+def _seconds_for_a_reduced_proof(operator: Operator, goal: Goal, costs: ProofCosts) -> float:
+    if dual_depth(operator) > LARGEST_FORMED_SIZE:
+        return SECONDS_AN_ENTRY / 2 * dual_depth(operator) * operator.size
+    return costs.reduced(DEFAULT_DEPTH if goal.depth is None else goal.depth)
 
 
 def _bound_of(certificate: Certificate) -> float:
@@ -302,8 +386,7 @@ def _reduced(
     goal: Goal,
     cheap: float,
     progress: Progress,
-    proved: Callable[[str, dict[str, Any]], Certificate],
-) -> Certificate:
+) -> tuple[str, dict[str, Any]]:
     """Solve the dual along a few directions of sample space; the checker bounds what the others can add."""
     count = DEFAULT_DEPTH if goal.depth is None else goal.depth
     # What is stored is single precision; the problem is posed for what the checker will make of that.
@@ -317,7 +400,7 @@ def _reduced(
     problem = DualProblem(operator, sparsity, directions * np.where(np.diagonal(triangle) < 0, -1.0, 1.0))
     point = _root(problem, incumbent, goal, None, cheap, progress, tail=stored["next"])
     sure = dual_depth(operator) <= LARGEST_FORMED_SIZE
-    return proved("l0-reduced" if sure else f"l0-reduced{RANDOM}", {"basis": basis, **point_evidence(point)})
+    return "l0-reduced" if sure else f"l0-reduced{RANDOM}", {"basis": basis, **point_evidence(point)}
 
 
 def _tree(
@@ -329,10 +412,15 @@ def _tree(
     search = TreeSearch(matrix, sparsity, support, PROVED_OPTIMAL if small else max(goal.target_gap, PROVED_OPTIMAL))
     states = TreeStates(search, progress)
     states.take_up()
-    for at in search.steps(lambda: progress.exhausted):
-        going = progress.tick(at.value, at.upper_bound, at.note)
+    begin, stall = progress.seconds, Stall(progress)
+
+    def late() -> bool:
+        return progress.exhausted or progress.late(TREE_PROOF * (progress.seconds - begin))
+
+    for at in search.steps(late):
+        going = progress.tick(at.value, at.upper_bound, at.note) and not late()
         reached = goal.reached(at.value, at.upper_bound) and (not small or at.nodes >= NODES_BEYOND_TARGET)
-        if not going or reached or at.nodes >= TREE_NODES:
+        if not going or reached or at.nodes >= TREE_NODES or stall.over(at.value, at.upper_bound):
             break
         states.store()
     states.store(now=True)
@@ -342,19 +430,20 @@ def _tree(
     return *search.certificate(), search.upper_bound
 
 
-def _cheap_bounds(operator: Operator, sparsity: int) -> list[tuple[str, float]]:
+def _cheap_bounds(operator: Operator, sparsity: int, late: Late = never) -> list[tuple[str, float]]:
     """Estimate the closed-form bounds; the checker proves the one that is used."""
     diagonal = np.sort(to_vector(operator.diagonal()))[::-1]
     bounds = [("trace", float(diagonal[:sparsity].sum()))]
-    if operator.size <= ROW_SUMS_UP_TO:
+    if operator.size <= ROW_SUMS_UP_TO and not late():
         worst = 0.0
         for start in range(0, operator.size, 512):
             part = np.abs(to_vector(operator.columns(np.arange(start, min(start + 512, operator.size)))))
             ordered = np.partition(part, operator.size - sparsity, axis=0)[operator.size - sparsity :]
             worst = max(worst, float(ordered.sum(axis=0).max()))
         bounds.append(("row-sums", worst))
-    if operator.size <= 512 or (sparsity == operator.size and dual_depth(operator) <= LARGEST_DENSE):
-        value = leading_on_support(operator, np.arange(operator.size))[0]
+    fits = dual_depth(operator) <= LARGEST_DENSE
+    if operator.size <= 512 or (sparsity == operator.size and fits and not late()):
+        value = leading_on_support(operator, np.arange(operator.size), late=late)[0]
         bounds.append(("largest-eigenvalue", value))
     return bounds
 
@@ -397,6 +486,7 @@ def _root(
             "steps": None if done else steps.state(),
         }
 
+    begin = progress.seconds
     for step, point in enumerate(steps, first):
         value = max(value, point.value)
         if best is None or point.bound < best.bound:
@@ -408,7 +498,9 @@ def _root(
             leading = to_vector(point.basis[:, -3:])
             incumbent.try_images([_image(problem, leading[:, column]) for column in range(leading.shape[1])])
         bound = min(best.bound + tail, cheap)
-        going = progress.tick(incumbent.objective, bound)
+        begin, took = progress.seconds, progress.seconds - begin
+        with progress.setting_aside(took):  # there must be time for another step like this
+            going = progress.tick(incumbent.objective, bound)
         rest = best.bound - value  # what is left for the optimiser; the relaxation itself cannot go below `value`
         nearly = rest <= max(1e-10 * best.bound, enough * max(value + tail - incumbent.objective, 0.0))
         done = goal.reached(incumbent.objective, bound) or nearly or stalled >= 12 or step >= ROOT_STEPS
@@ -508,9 +600,12 @@ def _without_the_rest(
             "steps": None if done else steps.state(),
         }
 
+    begin = progress.seconds
     for step, again in enumerate(steps, first):
         best = again if best is None or again.bound < best.bound else best
-        going = progress.tick(incumbent.objective, best.bound)
+        begin, took = progress.seconds, progress.seconds - begin
+        with progress.setting_aside(took):
+            going = progress.tick(incumbent.objective, best.bound)
         nearly = best.bound - again.value <= 0.02 * max(again.value - incumbent.objective, 0.0)
         done = step >= ROOT_STEPS // 2 or goal.reached(incumbent.objective, best.bound) or nearly
         progress.store("shrunk", state, now=done or not going)
@@ -527,7 +622,10 @@ def _branch(
     incumbent: Incumbent,
     goal: Goal,
     progress: Progress,
+    leaf_seconds: float,
 ) -> Cover | None:
+    """Split regions for as long as that helps and what comes of it can be proved, one leaf after the other."""
+
     def search(directions: Sequence[Vector]) -> float:
         images = []
         for direction in directions:
@@ -536,7 +634,12 @@ def _branch(
             images.append(image)
         return incumbent.try_images(images)
 
-    splitting = Splitting(problem, point, incumbent.objective, goal.target_gap, search, progress.checkpoint)
+    leaves = 1
+
+    def late() -> bool:
+        return progress.exhausted or progress.late((leaves + MORE_LEAVES) * leaf_seconds)
+
+    splitting = Splitting(problem, point, incumbent.objective, goal.target_gap, search, progress.checkpoint, late)
     if (stored := progress.load("cover")) is not None:
         splitting.restore(stored["splitting"])
         incumbent.restore(stored["incumbent"])
@@ -544,13 +647,18 @@ def _branch(
     def state() -> dict[str, Any]:
         return {"splitting": splitting.state(), "incumbent": incumbent.state()}
 
-    found = None
+    found, stall = None, Stall(progress)
     for found in splitting:
-        going = progress.tick(incumbent.objective, found.bound)
+        leaves = len(found.leaves())
+        going = progress.tick(incumbent.objective, found.bound) and not late()
         done = goal.reached(incumbent.objective, found.bound) or not going
+        done = done or stall.over(incumbent.objective, found.bound)
         progress.store("cover", state, now=done)
         if done:
             break
+    else:  # a split was given up
+        if found is not None:
+            progress.store("cover", state, now=True)
     return found
 
 
@@ -571,11 +679,11 @@ def unpacked(packed: Vector, depth: int) -> Vector:
     return np.asarray(matrix + np.tril(matrix, -1).T)
 
 
-def cover_evidence(found: Cover) -> dict[str, Any]:
+def cover_evidence(found: Cover, *, roots: bool = False) -> dict[str, Any]:
     """Pack the rays and the dual point of every leaf."""
     evidence: dict[str, Any] = {"rays": np.array(found.rays)}
     for number, leaf in enumerate(found.leaves()):
-        for name, value in point_evidence(leaf.point, roots=False).items():  # roots of all leaves would be many
+        for name, value in point_evidence(leaf.point, roots=roots).items():
             evidence[f"leaf{number}_{name}"] = value
         evidence[f"leaf{number}_weights"] = np.asarray(leaf.weights, dtype=np.float64)
     return evidence

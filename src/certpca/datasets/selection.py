@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
+from shlex import quote
 
 from certpca.errors import DataFileError, InvalidProblemError
 
@@ -43,6 +44,22 @@ def chosen_columns(
         msg = f"{file!r} has no columns that are left to read"
         raise DataFileError(msg)
     return left
+
+
+def drop_option(index: int, names: Sequence[str] | None) -> str:
+    """Return the option that leaves a column out, as one would type it."""
+    name = None if names is None else names[index]
+    if name is None or not name.isprintable() or list(names or ()).count(name) > 1:
+        numbered = names is not None and any(POSITIONS.fullmatch(other) for other in names)
+        return f"--drop {index + 1}:{index + 1}" if numbered else f"--drop {index + 1}"
+    if set(name) & set(',"') or name != name.strip():
+        name = '"' + name.replace('"', '""') + '"'
+    return f"--drop {quote(name)}"
+
+
+def left_out(count: int) -> tuple[str, ...]:
+    """Say how many columns are left out, where some are."""
+    return (f"{count} column{'s' if count > 1 else ''} left out",) if count else ()
 
 
 def as_slice(wanted: list[int]) -> slice | list[int]:

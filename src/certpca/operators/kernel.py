@@ -48,7 +48,7 @@ def named_kernel(name: str, parameters: Mapping[str, float]) -> KernelFunction:
 
 @final
 class KernelOperator(Operator):
-    """A kernel matrix that is never held whole. Use `from_kernel`, which checks its input."""
+    """A kernel matrix that is held whole only where one block does that. Use `from_kernel`, which checks its input."""
 
     def __init__(
         self,
@@ -65,6 +65,7 @@ class KernelOperator(Operator):
         self.xp, self.dtype, self.device = namespace(np.empty(0)), np.dtype(np.float64), "cpu"
         self.names = names
         self.description = description
+        self._whole: Vector | None = None  # where one block holds it
         self.row_means = np.zeros(self.size)
         raw_diagonal = np.empty(self.size)
         for rows, block in self._row_blocks():
@@ -90,6 +91,11 @@ class KernelOperator(Operator):
 
     def _row_blocks(self) -> Iterator[tuple[slice, Vector]]:
         height = max(1, BLOCK_BYTES // (8 * self.size))
+        if height >= self.size:
+            if self._whole is None:
+                self._whole = self._evaluate(slice(None), slice(None))
+            yield slice(0, self.size), self._whole
+            return
         for start in range(0, self.size, height):
             rows = slice(start, min(start + height, self.size))
             yield rows, self._evaluate(rows, slice(None))

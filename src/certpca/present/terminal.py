@@ -3,7 +3,7 @@
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from certpca.budget import Listener, Step
@@ -14,6 +14,7 @@ from certpca.rounded import down, percent_down, percent_up, up
 from certpca.solvers import available_solvers
 
 MOST_LOADINGS = 20
+FIRST_LINE, NEXT_LINES = 10.0, 30.0  # seconds until, and between, lines of progress that go to a file
 
 
 def console_for(stream: TextIO) -> Any:
@@ -38,10 +39,13 @@ def console_for(stream: TextIO) -> Any:
 
 @contextmanager
 def live_progress(stream: TextIO | None = None) -> Iterator[Listener | None]:
-    """Show objective, bound, gap and time while a run lasts (on stderr); silent where nobody watches."""
+    """Show objective, bound, gap and time while a run lasts (on stderr); now and then where that is no terminal."""
     stream = sys.stderr if stream is None else stream
-    if stream is None or not stream.isatty():  # Python has no stderr where the shell closed it
+    if stream is None:  # Python has no stderr where the shell closed it
         yield None
+        return
+    if not stream.isatty():
+        yield _Log(stream)
         return
     from rich.live import Live
     from rich.text import Text
@@ -49,9 +53,23 @@ def live_progress(stream: TextIO | None = None) -> Iterator[Listener | None]:
     with Live(Text("starting"), console=console_for(stream), transient=True, refresh_per_second=8) as live:
 
         def show(step: Step) -> None:
-            live.update(Text(progress_line(step)))
+            live.update(Text(progress_line(step) + "   (Ctrl-C keeps the best so far)"))
 
         yield show
+
+
+class _Log:
+    """Prints a line for the first step after some seconds, and then for one in a while."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._next = stream, FIRST_LINE
+
+    def __call__(self, step: Step) -> None:
+        if step.seconds < self._next:
+            return
+        self._next = step.seconds + NEXT_LINES
+        with suppress(OSError, ValueError):  # a log that is full or closed is no reason to end
+            print(f"certpca: {progress_line(step).strip()}", file=self._stream, flush=True)
 
 
 def progress_line(step: Step) -> str:
@@ -62,7 +80,7 @@ def progress_line(step: Step) -> str:
         line += f"   upper bound {up(step.upper_bound)}   gap {percent_up(gap)}"
     if step.note:
         line += f"   {step.note}"
-    return line + "   (Ctrl-C keeps the best so far)"
+    return line
 
 
 def print_solution(solution: Solution, stream: TextIO) -> None:
@@ -77,7 +95,8 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
     facts = _facts()
     facts.add_row("objective", down(solution.objective))
     facts.add_row("explained variance", f"{percent_down(solution.explained_variance_ratio)} of the total")
-    facts.add_row("f", f"{solution.relative_objective:.4f} of what a dense component captures")
+    if math.isfinite(solution.relative_objective):
+        facts.add_row("f", f"{solution.relative_objective:.4f} of what a dense component captures")
     if math.isfinite(solution.upper_bound):
         facts.add_row("upper bound", f"{up(solution.upper_bound)} (gap {gap_in_words(solution.gap)})")
     facts.add_row("solver", f"{solution.solver}, {solution.seconds:.2f} s")
@@ -110,6 +129,8 @@ def print_certificate(certificate: Certificate, stream: TextIO) -> None:
         facts.add_row("in no optimum", f"{certificate.outside} of {certificate.size} features, proved")
         facts.add_row("in every optimum", f"{certificate.inside} features, proved")
     facts.add_row("time", f"{certificate.seconds:.1f} s, checked by the independent checker")
+    if certificate.status is not None:
+        facts.add_row("search", certificate.status.value)
     _print_claim("", certificate, facts, stream)
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from certpca.budget import Progress
-from certpca.certificates.branching import TreeSearch
+from certpca.certificates.branching import TREE_PROOF, TreeSearch
 from certpca.certificates.proving import Prover
 from certpca.certificates.tree_states import TreeStates
 from certpca.errors import InvalidProblemError
@@ -21,6 +21,7 @@ from certpca.solvers.auto import Auto
 from certpca.solvers.base import register
 
 ROUNDINGS = 1e-7  # what the proof may add to the gap
+SEARCHING = 0.7  # share of the time for the tree, the rest being for its start
 LARGEST = 4096  # features: the search holds several matrices of that size
 
 
@@ -68,7 +69,8 @@ class BranchAndBound:
             raise InvalidProblemError(msg)
         start = progress.load("start")
         if start is None:
-            start = Auto().propose(operator, sparsity, progress, rng).support
+            with progress.setting_aside(SEARCHING * progress.remaining if progress.timed else 0.0):
+                start = Auto().propose(operator, sparsity, progress, rng).support
             if not progress.exhausted:
                 progress.store("start", lambda: start, now=True)
         matrix = operator.submatrix(np.arange(operator.size))
@@ -77,8 +79,14 @@ class BranchAndBound:
         states = TreeStates(search, progress)
         states.take_up()
         finished = True
-        for at in search.steps(lambda: progress.exhausted, self.workers):
-            going = progress.tick(at.value, at.upper_bound, at.note)
+        begin, prover = progress.seconds, Prover(operator, sparsity)
+        preparing = prover.costs.preparing() if progress.timed else 0.0
+
+        def late() -> bool:
+            return progress.exhausted or progress.late(preparing + TREE_PROOF * (progress.seconds - begin))
+
+        for at in search.steps(late, self.workers):
+            going = progress.tick(at.value, at.upper_bound, at.note) and not late()
             if at.upper_bound <= at.value * (1 + aim):
                 break
             full = 0 < self.nodes <= at.nodes or at.stored_bytes > self.memory * 2**30
@@ -90,7 +98,6 @@ class BranchAndBound:
         support = search.best.support
         loadings = leading_on_support(operator, support)[1]
         tree, evidence = search.certificate()
-        prover = Prover(operator, sparsity)
         certificate = prover.prove("search-tree", evidence, support, loadings, tree=tree, seconds=progress.seconds)
         progress.tick(certificate.objective, certificate.upper_bound)
         status = _status(certificate.gap, self.gap) if finished else Status.OUT_OF_BUDGET

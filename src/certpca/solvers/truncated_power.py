@@ -58,7 +58,8 @@ class TruncatedPower:
         found = [self._run(operator, sparsity, progress, top_k(to_vector(operator.diagonal()), 1), np.ones(1))]
         if not self.nonnegative:
             return found[0]
-        axes = to_vector(leading_eigenpairs(operator, MORE_STARTS, accuracy=1e-4, rng=rng).vectors).T
+        pairs = leading_eigenpairs(operator, MORE_STARTS, accuracy=1e-4, rng=rng, late=progress.late)
+        axes = to_vector(pairs.vectors).T
         for image in np.concatenate([axes, -axes]):
             if progress.exhausted:
                 break

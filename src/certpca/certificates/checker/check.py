@@ -122,6 +122,14 @@ class Examiner:
         return fingerprint(self._source)
 
     @cached_property
+    def _first_fingerprint(self) -> str:
+        return fingerprint(self._source, thin_apart=False)
+
+    def prepare(self) -> None:
+        """Hash and measure the data now, not with the first certificate."""
+        _ = self.fingerprint, self._prepared
+
+    @cached_property
     def _prepared(self) -> Prepared:
         return prepare(self._source)
 
@@ -135,7 +143,14 @@ class Examiner:
         with _refusals(), np.errstate(all="ignore"):  # what is not finite is refused
             require_trusted()
             require_ordinary(self._source)
-            return _examined(certificate, replace(self._prepared, work=Work()), self.fingerprint, self._source)
+            require(
+                self._knows(certificate.fingerprint), "it was made for other data, or for another normalisation of them"
+            )
+            return _examined(certificate, replace(self._prepared, work=Work()), self._source)
+
+    def _knows(self, hashed: str) -> bool:
+        """Say whether that is the hash of the data, as it is made now or as the first version made it."""
+        return hashed == self.fingerprint or hashed == self._first_fingerprint  # noqa: PLR1714, the second only if needed
 
     def _checked(self, certificate: Certificate, expected: Mapping[str, Any]) -> Proof:
         require_normalisation(certificate.normalisation)
@@ -184,16 +199,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and type(value) is not bool and not math.isnan(value)
 
 
-def _examined(certificate: Certificate, prepared: Prepared, hashed: str, source: Source) -> Proof:
+def _examined(certificate: Certificate, prepared: Prepared, source: Source) -> Proof:
     kind, k = certificate.kind, certificate.sparsity
     require(isinstance(kind, str) and kind in RULES, f"unknown kind {kind!r}")
     require(prepared.size == certificate.size, f"it is for {certificate.size} features, the data have {prepared.size}")
     require(
         isinstance(k, int) and not isinstance(k, bool) and 1 <= k <= prepared.size, f"sparsity {k!r} is out of range"
-    )
-    require(
-        certificate.fingerprint == hashed,
-        "it was made for other data, or for another normalisation of them",
     )
     objective = _objective(prepared, certificate)
     proved = RULES[kind](prepared, certificate, objective)

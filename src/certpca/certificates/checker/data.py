@@ -29,6 +29,8 @@ class Prepared:
     of sparse loadings and a bound on its error. `dense` returns the matrix on some features and its distance to the
     exact one in norm. `never_negative`: it comes from data, so that no form of it is negative. `work` counts what a
     certificate costs. `latest` keeps the dual point that was last worked out: its bound holds for every sparsity.
+    `squares` are those of the lengths of columns where they are known; `memory` keeps what is the same for all
+    certificates.
     """
 
     depth: int
@@ -42,12 +44,29 @@ class Prepared:
     unit: float
     vanished: float = UNDERFLOW
     never_negative: bool = True
+    squares: Vector | None = None
     latest: dict[str, Any] = field(default_factory=dict)
+    memory: dict[str, Any] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
 
     def blocks(self) -> Iterator[tuple[slice, Vector]]:
         """Walk over the columns."""
         yield from read_ahead(column_slices(self.depth, self.size), self.block)
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what depends on nothing but the data, worked out when it is first asked for."""
+        if name not in self.memory:
+            self.memory[name] = make()
+        return self.memory[name]
+
+    def diagonal(self) -> Vector:
+        """Return the squared lengths of the columns of F, each a sum that rounded as an inner product does."""
+        if self.squares is not None:
+            return self.squares
+        made: Vector = self.once(
+            "diagonal", lambda: np.concatenate([(block**2).sum(axis=0) for _, block in self.blocks()])
+        )
+        return made
 
     def keep(self, mask: NDArray[np.bool_]) -> "Prepared":
         """Leave out features; allowances for all of them cover the rest."""
@@ -62,7 +81,8 @@ class Prepared:
         def dense(features: Any) -> tuple[Vector, float]:
             return self.dense(chosen[features])
 
-        return replace(self, size=int(chosen.size), block=block, dense=dense, latest={})
+        squares = None if self.squares is None else self.squares[mask]
+        return replace(self, size=int(chosen.size), block=block, dense=dense, squares=squares, latest={}, memory={})
 
     def lift(self, bound: float) -> float:
         """Turn a bound for the F at hand into one for the exact matrix.
@@ -160,4 +180,6 @@ def _standardised(source: Source) -> Prepared:
         slack = gamma(rows + 8) * trace + 2 * error * math.sqrt(trace) + error**2 + vanished
         return (matrix + matrix.T) / 2, slack * (1 + gamma(16))
 
-    return Prepared(rows, size, data.standardised, form, dense, error, 0.0, trace, data.unit, vanished)
+    return Prepared(
+        rows, size, data.standardised, form, dense, error, 0.0, trace, data.unit, vanished, squares=data.squares
+    )

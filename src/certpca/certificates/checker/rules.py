@@ -42,8 +42,7 @@ def _nobody(prepared: Prepared) -> tuple[Mask, Mask]:
 def _trace_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """λ_max of a principal submatrix is at most its trace: the k largest diagonal entries."""
     del objective
-    diagonal = np.concatenate([(block**2).sum(axis=0) for _, block in prepared.blocks()])
-    top = np.sort(diagonal)[-certificate.sparsity :]
+    top = np.sort(prepared.diagonal())[-certificate.sparsity :]
     bound = prepared.lift(float(top.sum()) * (1 + gamma(prepared.depth + prepared.size + 8)))
     return Proved(bound, *_nobody(prepared))
 
@@ -52,11 +51,14 @@ def _eigenvalue_rule(prepared: Prepared, certificate: Certificate, objective: fl
     """No sparse vector captures more than the best dense one."""
     del certificate, objective
     require(prepared.depth <= LARGEST_DENSE, f"a matrix of order {prepared.depth} is too large to be factored")
-    gram = np.zeros((prepared.depth, prepared.depth))
-    for _, block in prepared.blocks():
-        gram += block @ block.T
-    bound = largest_eigenvalue((gram + gram.T) / 2, gamma(prepared.size + 8) * prepared.trace)
-    return Proved(prepared.lift(bound), *_nobody(prepared))
+
+    def bound() -> float:
+        gram = np.zeros((prepared.depth, prepared.depth))
+        for _, block in prepared.blocks():
+            gram += block @ block.T
+        return largest_eigenvalue((gram + gram.T) / 2, gamma(prepared.size + 8) * prepared.trace)
+
+    return Proved(prepared.lift(prepared.once("largest-eigenvalue", bound)), *_nobody(prepared))
 
 
 def _row_sum_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:

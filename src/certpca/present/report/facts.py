@@ -9,7 +9,7 @@ import numpy as np
 
 from certpca.api import solve
 from certpca.arrays import Indices, Vector, to_vector
-from certpca.budget import Budget, Listener
+from certpca.budget import Budget, Listener, Progress, begun
 from certpca.certificates.checker import Examiner
 from certpca.components import NOTHING_LEFT, remaining_problem
 from certpca.errors import InvalidDataError, InvalidProblemError
@@ -113,11 +113,12 @@ def gather(
     sparsities: Iterable[int] | None = None,
     labels: Any = None,
     files: Files | None = None,
-    budget: Budget | None = None,
+    budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     **options: Unpack[DataOptions],
 ) -> Facts:
     """Collect what a report tells; see `write_report`."""
+    progress = begun(budget or Budget(seconds=EXTRA_SECONDS), listener)
     files = files or Files()
     _require_meaningful(solution)
     if path is not None and path.solutions[0].size != solution.size:
@@ -140,11 +141,11 @@ def gather(
     check = held_against(operator, solution, examiner)
     if check.refusal:
         return Facts(solution, files, summary, check)
-    limits = budget or Budget(seconds=EXTRA_SECONDS)
-    scores, reason = _scores(check.solution, operator, marks, limits, listener)
+    later = 2 if path is None and sparsities is not None else 1
+    scores, reason = _scores(check.solution, operator, marks, progress.part(1 / later))
     made_now, path_refusal = path is None and sparsities is not None, ""
     if made_now and sparsities is not None:
-        path = find_path(operator, sparsities, certify=True, budget=limits, listener=listener)
+        path = find_path(operator, sparsities, certify=True, budget=progress.part())
     elif path is not None:
         path, path_refusal = _checked_path(path, operator, examiner)
     inside = np.empty(0, dtype=np.intp) if check.proof is None else check.proof.inside
@@ -174,7 +175,7 @@ def _checked_path(path: Path, operator: Operator, examiner: Examiner) -> tuple[P
 
 
 def _require_meaningful(solution: Solution) -> None:
-    numbers = [solution.objective, solution.explained_variance_ratio, solution.relative_objective, solution.seconds]
+    numbers = [solution.objective, solution.explained_variance_ratio, solution.seconds]
     if solution.support.size == 0 or not np.isfinite([*numbers, *solution.loadings]).all():
         msg = "the result holds no loadings, or numbers that are not finite: there is nothing to report"
         raise InvalidProblemError(msg)
@@ -220,8 +221,7 @@ def _scores(
     solution: Solution,
     operator: Operator,
     labels: tuple[str, ...] | None,
-    budget: Budget,
-    listener: Listener | None,
+    progress: Progress,
 ) -> tuple[Scores | None, str]:
     """Return the scores of two components, or None and why there are none."""
     if not isinstance(operator, Covariance):
@@ -230,7 +230,7 @@ def _scores(
     if not rest.trace() > NOTHING_LEFT * operator.trace():
         return None, "The component explains all the variance there is: nothing is left for a second one to score."
     with np.errstate(over="ignore"):  # as in decompose: features without variance left
-        second = solve(rest, solution.sparsity, budget=budget, listener=listener)
+        second = solve(rest, solution.sparsity, budget=progress)
     return (
         Scores(
             _projected(operator, solution),

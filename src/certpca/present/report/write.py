@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Unpack
 
-from certpca.budget import Budget, Listener
+from certpca.budget import Budget, Listener, Progress
 from certpca.errors import InvalidProblemError
 from certpca.operators import DataOptions
 from certpca.present.report.compose import LARGEST, compose
@@ -32,7 +32,7 @@ def write_report(
     title: str | None = None,
     largest: int = LARGEST,
     files: Files | None = None,
-    budget: Budget | None = None,
+    budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     **options: Unpack[DataOptions],
 ) -> Facts:
@@ -62,7 +62,8 @@ def write_report(
     files
         Names of the files behind all this, for the commands that the report prints.
     budget, listener
-        For the second component and the path; by default half a minute for each.
+        For all of it, the second component and the path above all; by default half a minute. The certificate is
+        verified whatever that takes.
 
     Returns
     -------
