@@ -9,6 +9,7 @@ import contextlib
 import os
 import re
 import stat
+import tokenize
 import zipfile
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -198,7 +199,11 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     if version not in readers:
         msg = f"arrays of version {version} are unknown"
         raise InvalidDataError(msg)
-    shape, _, dtype = readers[version](stream, max_header_size=MOST_HEADER_BYTES)
+    try:
+        shape, _, dtype = readers[version](stream, max_header_size=MOST_HEADER_BYTES)
+    except (MemoryError, RecursionError, SyntaxError, TypeError, ValueError, tokenize.TokenError) as error:
+        msg = "the header of an array cannot be read"
+        raise InvalidDataError(msg) from error
     return shape, dtype
 
 

@@ -27,6 +27,7 @@ LONGEST_FILE_NAME = 255
 MOST_READING_VALUES = 10**6  # in the record of how a file was read, such as samples kept
 DEEPEST_READING = 6
 UNIT_LENGTH = 1e-6  # how far from one the length of loadings may be
+LARGEST_VARIANCE = 1e300  # multiples of it are still numbers
 SMALL_WHOLE = 2**63 - 1
 
 Check = Callable[[Any, str], None]  # value and where it stands; raises InvalidDataError
@@ -60,7 +61,7 @@ def number(low: float = -math.inf, high: float = math.inf, *, finite: bool = Tru
         real = isinstance(value, float) or (isinstance(value, int) and type(value) is not bool)
         if not real or (isinstance(value, int) and abs(value) > SMALL_WHOLE):
             refuse(where, wanted, value)
-        if finite and not (math.isfinite(value) and low <= value <= high):
+        if not low <= value <= high if math.isfinite(value) else finite:
             refuse(where, wanted, value)
 
     return check
@@ -220,7 +221,7 @@ _DIGEST = text(40, "[0-9a-f]{40}", "40 hexadecimal digits")
 # A plain name: no folders, nothing hidden in it, not the names of this folder and the one above.
 _FILE_NAME = text(LONGEST_FILE_NAME, r"(?!\.{1,2}\Z)[^/\\\x00-\x1f\x7f:]+", "the plain name of a file beside this one")
 _SECONDS = number(0.0, 1e12)
-_ANY_NUMBER = either(null, number(finite=False))
+_ANY_NUMBER = either(null, number(-LARGEST_VARIANCE, LARGEST_VARIANCE, finite=False))
 _SHARE = number(0.0, 1.0 + 1e-6)
 
 READING = table_of(plain(MOST_READING_VALUES, DEEPEST_READING, texts=LONGEST_NAME), 1_000)
@@ -241,8 +242,8 @@ _CERTIFICATE = fields(
         "format": one_of(CERTIFICATE_FORMAT),
         "kind": text(64, "[a-z0-9-]+", "the name of a kind of certificate"),
         "sparsity": whole(1, MOST_FEATURES),
-        "upper_bound": number(0.0),
-        "objective": number(),
+        "upper_bound": number(0.0, LARGEST_VARIANCE),
+        "objective": number(-LARGEST_VARIANCE, LARGEST_VARIANCE),
         "features_in_no_optimum": _COUNT,
         "features_in_every_optimum": _COUNT,
         "matrix": text(),
@@ -267,7 +268,7 @@ _SOLUTION = fields(
         "support": list_of(_COUNT, MOST_FEATURES),
         "names": either(null, list_of(text(LONGEST_NAME), MOST_FEATURES)),
         "loadings": list_of(number(-1.0 - UNIT_LENGTH, 1.0 + UNIT_LENGTH), MOST_FEATURES),
-        "objective": number(),
+        "objective": number(0.0, LARGEST_VARIANCE),
         "explained_variance_ratio": _SHARE,
         "relative_objective": either(null, _SHARE),  # where there was no time for it
         "size": whole(1, MOST_FEATURES),

@@ -269,11 +269,7 @@ def _read_json(file: Path, form: str, what: str, *, named: bool = False) -> dict
     """Read a JSON file; where it is `named` by another file and not by the user, it must be a regular one."""
     try:
         with open_beside(file.parent, file.name) if named else file.open("rb") as stream:
-            content = stream.read(MOST_JSON_BYTES + 1)
-        if len(content) > MOST_JSON_BYTES:
-            msg = f"it is larger than {MOST_JSON_BYTES >> 20} MiB"
-            raise ValueError(msg)
-        fields = json.loads(content.decode("utf-8"), object_pairs_hook=_without_repeats)
+            fields = json.loads(_content(stream), object_pairs_hook=_without_repeats)
     except FileNotFoundError as error:
         msg = f"there is no file {str(file)!r}"
         raise DataFileError(msg) from error
@@ -286,6 +282,18 @@ def _read_json(file: Path, form: str, what: str, *, named: bool = False) -> dict
         msg = f"{str(file)!r} is not {what} written by certpca ({form!r} is missing)"
         raise DataFileError(msg)
     return fields
+
+
+def _content(stream: IO[bytes]) -> str:
+    """Read a text of limited length, by parts: where it comes from may be endless."""
+    parts, length = [], 0
+    while part := stream.read(1 << 20):
+        parts.append(part)
+        length += len(part)
+        if length > MOST_JSON_BYTES:
+            msg = f"it is larger than {MOST_JSON_BYTES >> 20} MiB"
+            raise ValueError(msg)
+    return b"".join(parts).decode("utf-8")
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

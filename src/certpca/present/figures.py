@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from certpca.arrays import Vector
+from certpca.budget import Step
 from certpca.errors import DataFileError
 from certpca.result import Solution
 from certpca.sparsity_path import Path
@@ -80,10 +81,15 @@ def draw_loadings(names: Sequence[str], loadings: Vector, count: int, ax: Any = 
     return ax
 
 
+def drawn_steps(solution: Solution) -> list[Step]:
+    """Return the steps of a run at which something was known."""
+    return [step for step in solution.history if math.isfinite(step.objective)]
+
+
 def draw_history(solution: Solution, ax: Any = None) -> Any:
     """Draw objective and upper bound over the time of a run."""
     ax = _axes(ax)
-    steps = [step for step in solution.history if math.isfinite(step.objective)]
+    steps = drawn_steps(solution)
     times = [step.seconds for step in steps] + [max(solution.seconds, steps[-1].seconds)]
     objectives = [step.objective for step in steps]
     proved = [(step.seconds, step.upper_bound) for step in steps if math.isfinite(step.upper_bound)]

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from certpca.budget import Listener, Step
 from certpca.certificates.checker import Proof
-from certpca.present.plain_text import visible
+from certpca.present.plain_text import one_line, visible
 from certpca.result import FAILURE, PROVED_OPTIMAL, Certificate, Solution, share_lost
 from certpca.rounded import down, percent_down, percent_up, up
 from certpca.solvers import available_solvers
@@ -26,6 +26,9 @@ def console_for(stream: TextIO) -> Any:
     from rich.segment import Segment
 
     class Harmless(Console):
+        def render_str(self, text: str, **settings: Any) -> Any:
+            return super().render_str(visible(text), **settings)  # before it is measured
+
         def render(self, renderable: Any, options: Any = None) -> Any:
             for text, style, control in super().render(renderable, options):
                 yield Segment(text if control else visible(text), style, control)
@@ -86,7 +89,9 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
     from rich.text import Text
 
     console = console_for(stream)
-    console.print(Text(f"{solution.support.size} of {solution.size} features", style="bold") + f", {solution.matrix}")
+    console.print(
+        Text(f"{solution.support.size} of {solution.size} features", style="bold") + f", {visible(solution.matrix)}"
+    )
     facts = _facts()
     facts.add_row("objective", down(solution.objective))
     facts.add_row("explained variance", f"{percent_down(solution.explained_variance_ratio)} of the total")
@@ -105,7 +110,7 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
     order = sorted(range(solution.support.size), key=lambda i: -abs(solution.loadings[i]))
     for position in order[:MOST_LOADINGS]:
         name = solution.names[position] if solution.names else str(solution.support[position])
-        table.add_row(Text(name), f"{solution.loadings[position]:+.4f}")  # brackets in names are not markup
+        table.add_row(Text(one_line(name)), f"{solution.loadings[position]:+.4f}")  # brackets in names are not markup
     console.print(table)
     if len(order) > MOST_LOADINGS:
         console.print(f"... and {len(order) - MOST_LOADINGS} smaller loadings (--json lists all)")
@@ -158,7 +163,7 @@ def _add_fact(facts: Any, name: str, text: str) -> None:
     """Add a text that may come from a file: brackets in it are not markup."""
     from rich.text import Text
 
-    facts.add_row(name, Text(text))
+    facts.add_row(name, Text(visible(text)))
 
 
 def _add_probability(facts: Any, proved: Certificate | Proof) -> None:
@@ -192,7 +197,7 @@ def print_comparison(solutions: Sequence[Solution], stream: TextIO) -> None:
 
     first = solutions[0]
     console = console_for(stream)
-    console.print(Text(first.matrix, style="bold") + f", {first.size} features, sparsity {first.sparsity}")
+    console.print(Text(visible(first.matrix), style="bold") + f", {first.size} features, sparsity {first.sparsity}")
     table = Table(header_style="bold")
     table.add_column("solver")
     table.add_column("in the paper")

@@ -14,7 +14,7 @@ MOST_NODES = 1_000_000  # of a search tree, and leaves of a tree of regions
 DEEPEST_REGIONS = 200  # splits on the way to a leaf of regions
 WIDEST_FACTOR = 1024  # columns of the factor of a clipped dual matrix
 MOST_WORK = 1e15  # multiplications for one certificate: hours on a few cores
-ROW_BYTES = 64 << 20  # of rows of the matrix in memory at a time
+ROW_BYTES = 32 << 20  # of rows of the matrix in memory at a time
 
 
 class Work:

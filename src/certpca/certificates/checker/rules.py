@@ -72,7 +72,8 @@ def _row_sum_rule(prepared: Prepared, certificate: Certificate, objective: float
             left = block[:, start : start + height].T
             rows = np.empty((left.shape[0], prepared.size))
             for others, right in prepared.blocks():
-                rows[:, others] = np.abs(left @ right)
+                rows[:, others] = left @ right
+            np.abs(rows, out=rows)
             rows.partition(prepared.size - k, axis=1)
             worst = max(worst, float(rows[:, prepared.size - k :].sum(axis=1).max()))
     # Entries of a product of F are off by γ_depth |a_i||a_j| at most, k of them in a row sum.
