@@ -136,6 +136,16 @@ def test_columns_that_cannot_be_typed_are_named_by_position() -> None:
     assert "\x1b" not in judged(data, ("\x1b[31m", "b", "c"))[0]
 
 
+def test_nothing_in_a_file_is_obeyed_by_the_terminal(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"sep=\x1b\na\x1bb\x1bb\n1\x1b2\x1b5\n3\x1b4\x1b7\n5\x1b1\x1b0\n")
+    (tmp_path / "b.csv").write_text("a,\x1b[31mb,\x1b[31mb\n1,2,5\n3,1,9\n4,8,2\n")
+    (tmp_path / "c.csv").write_text("a,\x1b[31mb\n1,2\n3,\x1b[2Jred\n")
+    for name in ("a.csv", "b.csv", "c.csv"):
+        _, _, err = run("solve", tmp_path / name, "-k", 2)
+        assert err
+        assert "\x1b" not in err
+
+
 # --- what can be chosen -------------------------------------------------------------------------
 
 

@@ -221,6 +221,8 @@ BAD_CHOICES: dict[str, tuple[dict[str, Any], str]] = {
     "position zero": ({"drop": "0"}, r"positions of columns lie in 1\.\.6"),
     "turned around": ({"columns": "4:2"}, r"positions of columns lie in 1\.\.6"),
     "twice": ({"columns": ["f1", "2"]}, "a column is asked for twice"),
+    "runs that overlap": ({"drop": ["1:3", "2:4"]}, r"a column is asked for twice \('2:4' repeats one\)"),
+    "without end": ({"columns": ["1:6"] * 1_000_000}, "a column is asked for twice"),
     "nothing left": ({"drop": ["1:6"]}, "no columns that are left"),
     "a number": ({"columns": [3]}, "columns must be text, got 3"),
     "header": ({"header": True}, "header must be 'yes', 'no' or 'auto', got True"),

@@ -32,13 +32,8 @@ def chosen_columns(
     places: dict[str, list[int]] = {}
     for index, name in enumerate(held or ()):
         places.setdefault(name, []).append(index)
-    wanted = list(range(width))
-    if columns is not None:
-        wanted = [index for entry in columns for index in _indices(entry, places, width, file)]
-        if len(set(wanted)) < len(wanted):
-            msg = f"{file!r}: a column is asked for twice ({', '.join(columns)})"
-            raise InvalidProblemError(msg)
-    without = {index for entry in drop or () for index in _indices(entry, places, width, file)}
+    wanted = range(width) if columns is None else _once(columns, places, width, file)
+    without = _once(dict.fromkeys(drop or ()), places, width, file)
     left = [index for index in wanted if index not in without]
     if not left:
         msg = f"{file!r} has no columns that are left to read"
@@ -79,6 +74,18 @@ def listed_names(names: str | PathLike[str] | Iterable[str]) -> tuple[str, ...]:
         msg = f"names cannot be read from {str(file)!r}: {getattr(error, 'strerror', None) or error}"
         raise DataFileError(msg) from error
     return tuple(line.strip() for line in text.splitlines() if line.strip())
+
+
+def _once(entries: Iterable[str], places: dict[str, list[int]], width: int, file: str) -> dict[int, None]:
+    """Return the indices of all entries, in their order; as none may come twice, there is an end to it."""
+    found: dict[int, None] = {}
+    for entry in entries:
+        indices = _indices(entry, places, width, file)
+        if any(index in found for index in indices):
+            msg = f"{file!r}: a column is asked for twice ({entry!r} repeats one)"
+            raise InvalidProblemError(msg)
+        found |= dict.fromkeys(indices)
+    return found
 
 
 def _indices(entry: str, places: dict[str, list[int]], width: int, file: str) -> list[int]:
