@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from certpca.present.plain_text import one_line
+
 GENOTYPE_SETTINGS = ("maf", "max_missing", "keep", "remove", "chromosomes", "every")
 SETTINGS = ("array", "header", "columns", "drop", "transpose", "names", *GENOTYPE_SETTINGS)
 LISTS = ("columns", "drop", "chromosomes")  # written with commas between entries
@@ -64,9 +66,9 @@ def read_table(options: argparse.Namespace, file: str, recorded: Mapping[str, An
         doubts = suspicions(table, covariance=options.covariance, scaled=scaled, centred=not options.uncentred)
         table = replace(table, remarks=(*table.remarks, *doubts))
     if not getattr(options, "json", False):  # there it is a field
-        print(f"{file}: {table.understood}", file=sys.stderr)
+        print(one_line(f"{file}: {table.understood}"), file=sys.stderr)
         for remark in table.remarks:
-            print(f"certpca: warning: {remark}", file=sys.stderr)
+            print(one_line(f"certpca: warning: {remark}"), file=sys.stderr)
     return table
 
 
