@@ -101,13 +101,16 @@ def all_evidence(target: Path) -> set[str]:
     return {file.name for file in target.parent.iterdir() if ours.fullmatch(file.name)}
 
 
-def named_after_certificate(target: Path, entry: Mapping[str, str]) -> Path | None:
-    """Return the file in which an earlier version kept the evidence of `target`, if it holds what the entry says."""
-    name = target.with_suffix(ENDING).name
-    if entry.get("file") == name:
-        with contextlib.suppress(DataFileError), open_beside(target.parent, name) as stream:
-            return target.with_suffix(ENDING) if digest_of(stream) == entry["digest"] else None
-    return None
+def first_evidence(target: Path) -> Path:
+    """Name the file in which the first version kept the evidence of `target`."""
+    return target.with_suffix(ENDING)
+
+
+def digest_of_file(file: Path) -> str:
+    """Hash a regular file; what cannot be read has no digest."""
+    with contextlib.suppress(DataFileError), open_beside(file.parent, file.name) as stream:
+        return digest_of(stream)
+    return ""
 
 
 def _stem(target: Path) -> str:
