@@ -186,8 +186,14 @@ def test_output_file_can_be_loaded(run: Run, table: Path, tmp_path: Path) -> Non
     assert certpca.load_solution(tmp_path / "result.json").objective == json.loads(out)["objective"]
 
 
-def test_answer_is_shown_even_where_it_cannot_be_written(run: Run, table: Path, tmp_path: Path) -> None:
-    status, out, err = run("solve", table, "-k", 2, "--json", "--output", tmp_path / "nowhere" / "result.json")
+def test_answer_is_shown_even_where_it_cannot_be_written(
+    run: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)  # noticed only at the end
+    status, out, err = run("solve", table, "-k", 2, "--json", "--output", tmp_path / "result.json")
     assert status == 2
     assert json.loads(out)["sparsity"] == 2
     assert err.startswith("certpca: cannot write")

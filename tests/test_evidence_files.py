@@ -205,7 +205,7 @@ def test_forged_evidence_is_refused_before_it_is_unpacked(name: str, file: Path,
     with pytest.raises(DataFileError, match=why):
         certpca.load_certificate(file)
     assert main(["verify", str(file), str(file.parent / "data.npy")]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    assert "Traceback" not in capsys.readouterr().err
 
 
 def test_a_bomb_takes_no_memory(file: Path) -> None:

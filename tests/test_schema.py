@@ -180,9 +180,9 @@ def test_what_data_bring_along_is_shown_literally(tmp_path: Path, capsys: Any) -
     rows = "\n".join(",".join(f"{value:.6f}" for value in row) for row in rng.standard_normal((9, 4)))
     (tmp_path / "a.csv").write_text(f"{header}\n{rows}\n")
     assert main(["solve", str(tmp_path / "a.csv"), "-k", "4"]) == 0
-    out = capsys.readouterr().out
-    assert all(name in out for name in ("[/foo]", "[bold]x", "\ufffd[31mred\ufffd", ":smile:"))
-    assert not FORBIDDEN.search(out)
+    shown = capsys.readouterr()
+    assert all(name in shown.out for name in ("[/foo]", "[bold]x", "\ufffd[31mred\ufffd", ":smile:"))
+    assert not FORBIDDEN.search(shown.out + shown.err)
 
 
 def test_an_error_is_one_harmless_line(tmp_path: Path, capsys: Any) -> None:

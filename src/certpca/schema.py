@@ -17,10 +17,10 @@ SOLUTION_FORMAT = "certpca solution 1"
 CERTIFICATE_FORMAT = "certpca certificate 1"
 PATH_FORMAT = "certpca path 1"
 
-MOST_JSON_BYTES = 128 << 20  # of one file; parsed it takes about ten times as much memory
+MOST_JSON_BYTES = 512 << 20  # of one file; parsed it takes about ten times as much memory
 MOST_FEATURES = 10**9
 MOST_SPARSITIES = 10_000  # of one path
-MOST_STEPS = 10**6  # of a history, and entries of anything else that is listed for the reader
+MOST_STEPS = 10**8  # of a history, and entries of anything else that is listed for the reader
 LONGEST_NAME = 10_000  # characters of a feature's name
 LONGEST_TEXT = 2_000  # of any other text
 LONGEST_FILE_NAME = 255
@@ -222,7 +222,7 @@ _DIGEST = text(40, "[0-9a-f]{40}", "40 hexadecimal digits")
 _FILE_NAME = text(LONGEST_FILE_NAME, r"(?!\.{1,2}\Z)[^/\\\x00-\x1f\x7f:]+", "the plain name of a file beside this one")
 _SECONDS = number(0.0, 1e12)
 _ANY_NUMBER = either(null, number(-LARGEST_VARIANCE, LARGEST_VARIANCE, finite=False))
-_SHARE = number(0.0, 1.0 + 1e-6)
+_SHARE = number(0.0, 1.001)  # single precision may add up to a little more than the whole
 
 READING = table_of(plain(MOST_READING_VALUES, DEEPEST_READING, texts=LONGEST_NAME), 1_000)
 NORMALISATION = fields(
