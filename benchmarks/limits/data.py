@@ -21,14 +21,14 @@ class Data:
 
 
 def _small() -> Any:
-    """180 samples with the correlations of the pit props."""
+    """Draw 180 samples with the correlations of the pit props."""
     matrix = certpca.pitprops().submatrix(np.arange(13))
     values, vectors = np.linalg.eigh(matrix)
     return np.random.default_rng(0).standard_normal((180, 13)) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
 
 
 def _dense(rows: int, size: int) -> Any:
-    """A few sparse factors in noise: neither easy nor hopeless."""
+    """Hide a few sparse factors in noise: neither easy nor hopeless."""
     rng = np.random.default_rng(0)
     factors = rng.standard_normal((12, size)) * (rng.random((12, size)) < 0.05)
     return rng.standard_normal((rows, 12)) @ factors + rng.standard_normal((rows, size))

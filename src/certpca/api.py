@@ -25,8 +25,9 @@ from certpca.arguments import (
 from certpca.arrays import Indices, Vector, fix_sign
 from certpca.budget import Budget, Listener, Progress, begun
 from certpca.certificates.checker import Examiner, Expected, Proof, check
+from certpca.certificates.goals import Goal
 from certpca.certificates.proof_costs import ProofCosts
-from certpca.certificates.search import Goal, find_certificate, verified
+from certpca.certificates.search import find_certificate, verified
 from certpca.checkpoint import Checkpoint, opened
 from certpca.errors import CertificateError, InvalidProblemError
 from certpca.linalg.eigen import ROUGH, leading_eigenpairs, leading_on_support
@@ -423,7 +424,7 @@ def _evaluate(
     """Recompute loadings and objective in float64: the judge is never the solver."""
     support, raw = candidate.support, candidate.loadings
     keep_own = raw is not None and (candidate.constrained or not refit)
-    if keep_own:
+    if raw is not None and (keep_own or candidate.fitted):
         loadings = np.asarray(raw, dtype=np.float64)
         loadings = loadings / np.linalg.norm(loadings)
     else:

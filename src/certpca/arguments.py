@@ -15,15 +15,23 @@ from certpca.result import Certificate, Solution
 
 def checked_sparsity(sparsity: Any, size: int) -> int:
     """Return the sparsity as an integer in range, or say what the range is."""
-    if not _is_whole(sparsity) or not 1 <= sparsity <= size:
-        raise _refused("sparsity", f"a whole number in 1..{size} (the number of features)", sparsity)
+    _require(
+        _is_whole(sparsity) and 1 <= sparsity <= size,
+        "sparsity",
+        f"a whole number in 1..{size} (the number of features)",
+        sparsity,
+    )
     return int(sparsity)
 
 
 def checked_sparsities(sparsities: Any, size: int) -> list[int]:
     """Return different sparsities in increasing order."""
-    if isinstance(sparsities, (str, bytes)) or not isinstance(sparsities, Iterable):
-        raise _refused("sparsities", "a list of whole numbers", sparsities)
+    _require(
+        isinstance(sparsities, Iterable) and not isinstance(sparsities, (str, bytes)),
+        "sparsities",
+        "a list of whole numbers",
+        sparsities,
+    )
     wanted = sorted({checked_sparsity(sparsity, size) for sparsity in sparsities})
     if not wanted:
         msg = "sparsities must name at least one sparsity, got none"
@@ -33,8 +41,12 @@ def checked_sparsities(sparsities: Any, size: int) -> list[int]:
 
 def checked_counts(n_components: Any, sparsity: Any, size: int, *, disjoint: bool) -> list[int]:
     """Return the sparsity of each of several components."""
-    if not _is_whole(n_components) or not 1 <= n_components <= size:
-        raise _refused("n_components", f"a whole number in 1..{size} (n_features={size})", n_components)
+    _require(
+        _is_whole(n_components) and 1 <= n_components <= size,
+        "n_components",
+        f"a whole number in 1..{size} (n_features={size})",
+        n_components,
+    )
     each = list(sparsity) if np.ndim(sparsity) == 1 else [sparsity] * int(n_components)
     if len(each) != n_components:
         msg = f"sparsity must be one number or one for each of {n_components} components, got {len(each)}"
@@ -59,22 +71,19 @@ def checked_depth(depth: Any) -> int | None:
     """Return the number of directions of sample space to work with, or None for all of them."""
     if depth is None:
         return None
-    if not _is_whole(depth) or depth < 1:
-        raise _refused("depth", "a positive number of directions", depth)
+    _require(_is_whole(depth) and depth >= 1, "depth", "a positive number of directions", depth)
     return int(depth)
 
 
 def checked_memory(memory: Any) -> float:
     """Return an amount of memory in GiB."""
-    if not _is_real(memory) or not 0 < memory < math.inf:
-        raise _refused("memory", "a positive number of GiB", memory)
+    _require(_is_real(memory) and 0 < memory < math.inf, "memory", "a positive number of GiB", memory)
     return float(memory)
 
 
 def checked_whole(value: Any, name: str, least: int) -> int:
     """Return a whole number that is not too small."""
-    if not _is_whole(value) or value < least:
-        raise _refused(name, f"a whole number of at least {least}", value)
+    _require(_is_whole(value) and value >= least, name, f"a whole number of at least {least}", value)
     return int(value)
 
 
@@ -88,58 +97,64 @@ def checked_share(value: Any, name: str) -> float:
 
 def checked_flag(value: Any, name: str) -> bool:
     """Return True or False, and nothing that only counts as one of them."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise _refused(name, "True or False", value)
+    _require(isinstance(value, (bool, np.bool_)), name, "True or False", value)
     return bool(value)
 
 
 def checked_budget(budget: Any) -> Budget | Progress | None:
     """Return limits on time and steps."""
-    if budget is not None and not isinstance(budget, (Budget, Progress)):
-        raise _refused("budget", "a Budget, such as Budget(seconds=60)", budget)
-    return budget
+    _require(
+        budget is None or isinstance(budget, (Budget, Progress)),
+        "budget",
+        "a Budget, such as Budget(seconds=60)",
+        budget,
+    )
+    limits: Budget | Progress | None = budget
+    return limits
 
 
 def checked_time_limit(seconds: Any) -> Budget | None:
     """Return a budget of so many seconds, or None where there is no limit."""
     if seconds is None:
         return None
-    if not _is_real(seconds) or not seconds > 0:
-        raise _refused("time_limit", "a positive number of seconds", seconds)
+    _require(_is_real(seconds) and seconds > 0, "time_limit", "a positive number of seconds", seconds)
     return Budget(seconds=float(seconds))
 
 
 def checked_listener(listener: Any) -> Any:
     """Return what is called after each step."""
-    if listener is not None and not callable(listener):
-        raise _refused("listener", "a function of one Step", listener)
+    _require(listener is None or callable(listener), "listener", "a function of one Step", listener)
     return listener
 
 
 def checked_folder(checkpoint: Any) -> Any:
     """Return the folder of a checkpoint."""
-    if checkpoint is not None and not isinstance(checkpoint, (str, os.PathLike)):
-        raise _refused("checkpoint", "the name of a folder", checkpoint)
+    _require(
+        checkpoint is None or isinstance(checkpoint, (str, os.PathLike)),
+        "checkpoint",
+        "the name of a folder",
+        checkpoint,
+    )
     return checkpoint
 
 
 def checked_warm(warm: Any) -> Certificate | None:
     """Return an earlier certificate."""
-    if warm is not None and not isinstance(warm, Certificate):
-        raise _refused("warm", "a certificate, as certify returns it", warm)
-    return warm
+    _require(warm is None or isinstance(warm, Certificate), "warm", "a certificate, as certify returns it", warm)
+    certificate: Certificate | None = warm
+    return certificate
 
 
 def checked_solution(solution: Any, size: int, sparsity: int) -> Solution | None:
     """Return a component that fits a problem."""
     if solution is None:
         return None
-    if not isinstance(solution, Solution):
-        raise _refused("solution", "a solution, as solve returns it", solution)
+    _require(isinstance(solution, Solution), "solution", "a solution, as solve returns it", solution)
     if solution.size != size or solution.support.size > sparsity:
         msg = "the solution given is for other data or for a larger sparsity"
         raise InvalidProblemError(msg)
-    return solution
+    component: Solution = solution
+    return component
 
 
 def generator(rng: Any) -> np.random.Generator:
@@ -161,5 +176,7 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, (Real, np.floating, np.integer)) and not isinstance(value, (bool, np.bool_))
 
 
-def _refused(name: str, what: str, value: Any) -> InvalidProblemError:
-    return InvalidProblemError(f"{name} must be {what}, got {value!r}")
+def _require(holds: bool, name: str, what: str, value: Any) -> None:
+    if not holds:
+        msg = f"{name} must be {what}, got {value!r}"
+        raise InvalidProblemError(msg)

@@ -241,11 +241,20 @@ class _Rows:
         place = np.searchsorted(used, np.arange(part.shape[1] + 1))
         scaled = self._standardised(part, used, centre, spread)
         scores = [scaled[:, place[solution.support]] @ solution.loadings for solution in found]
+        return np.array([float(score @ score) for score in scores]) / (self._total(part, centre, spread) or 1.0)
+
+    def _total(self, part: Any, centre: Vector, spread: Vector) -> float:
+        """Return the sum of squares of all standardised values."""
+        if is_sparse(part):
+            column = np.repeat(np.arange(part.shape[1]), np.diff(part.indptr))
+            there = np.where(np.isnan(part.data), centre[column], part.data) - centre[column]
+            zeros = part.shape[0] - np.diff(part.indptr)
+            return float(((there / spread[column]) ** 2).sum() + (zeros * (centre / spread) ** 2).sum())
         width, total = max(1, BLOCK_BYTES // (8 * part.shape[0])), 0.0
         for start in range(0, part.shape[1], width):
             columns = np.arange(start, min(start + width, part.shape[1]))
             total += float((self._standardised(part, columns, centre, spread) ** 2).sum())
-        return np.array([float(score @ score) for score in scores]) / (total or 1.0)
+        return total
 
     def _standardised(self, part: Any, columns: Indices, centre: Vector, spread: Vector) -> Vector:
         values = part[:, columns]

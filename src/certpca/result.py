@@ -71,6 +71,8 @@ class Candidate:
         A proved bound, where the algorithm comes with one.
     constrained
         The loadings obey a rule that the best ones on the support might break, so they are kept.
+    fitted
+        The loadings are the best ones on the support already.
     """
 
     support: Indices
@@ -80,6 +82,7 @@ class Candidate:
     details: Mapping[str, float] = field(default_factory=dict)
     certificate: "Certificate | None" = None
     constrained: bool = False
+    fitted: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -31,8 +31,9 @@ from certpca.arguments import (
 )
 from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Budget, Listener, Progress, begun
+from certpca.certificates.goals import Goal, Shared
 from certpca.certificates.proving import Prover
-from certpca.certificates.search import Goal, Shared, find_certificate
+from certpca.certificates.search import find_certificate
 from certpca.checkpoint import opened
 from certpca.linalg.eigen import ROUGH, leading_eigenpairs, leading_on_support
 from certpca.linalg.swaps import SwapSearch
@@ -185,12 +186,16 @@ def path(
         certificates = search.certificates(target_gap) if certify else [None] * len(wanted)
         search.pad()
     solutions: list[Solution] = []
-    for sparsity, support, certificate in zip(wanted, search.supports, certificates, strict=True):
+    for sparsity, support, loadings, certificate in zip(
+        wanted, search.supports, search.loadings, certificates, strict=True
+    ):
         proved = None if certificate is None or status is not Status.CONVERGED else certificate.status
-        found = _Found(support, proved or status, search.largest, certificate)
+        found = _Found(support, loadings, proved or status, search.largest, certificate)
         solution = solve(operator, sparsity, found)
         if solutions and solution.objective < solutions[-1].objective:  # rounding, where padding gained nothing
-            solution = solve(operator, sparsity, replace(found, support=solutions[-1].support))
+            solution = solve(
+                operator, sparsity, replace(found, support=solutions[-1].support, loadings=solutions[-1].loadings)
+            )
         solutions.append(solution)
     return Path(tuple(solutions), whole.seconds)
 
@@ -200,6 +205,7 @@ class _Found:
     """Proposes what is known already, so that `solve` judges it like any other proposal."""
 
     support: Indices
+    loadings: Vector | None
     status: Status
     largest_eigenvalue: float
     certificate: Certificate | None
@@ -211,7 +217,12 @@ class _Found:
         """Return the support."""
         del operator, sparsity, progress, rng
         return Candidate(
-            self.support, self.status, largest_eigenvalue=self.largest_eigenvalue, certificate=self.certificate
+            self.support,
+            self.status,
+            self.loadings,
+            largest_eigenvalue=self.largest_eigenvalue,
+            certificate=self.certificate,
+            fitted=True,
         )
 
 
@@ -242,7 +253,7 @@ class _Search:
         self._diagonal = to_vector(operator.diagonal())
         self._middle = (len(sparsities) - 1) // 2
         self._objectives = np.full(len(sparsities), -np.inf)
-        self._loadings = [np.zeros(0)] * len(sparsities)
+        self.loadings = [np.zeros(0)] * len(sparsities)
         self._seen: list[set[int]] = [set() for _ in sparsities]
         self._finalists = RACE.finalists if operator.size <= EVERY_COLUMN else FINALISTS
         self.supports = [top_k(self._diagonal, sparsity) for sparsity in sparsities]
@@ -311,7 +322,7 @@ class _Search:
     def _state(self) -> dict[str, Any]:
         return {
             "supports": self.supports,
-            "loadings": self._loadings,
+            "loadings": self.loadings,
             "objectives": self._objectives,
             "seen": [sorted(keys) for keys in self._seen],
             "largest": self.largest,
@@ -321,7 +332,7 @@ class _Search:
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.supports, self._loadings, self._objectives = state["supports"], state["loadings"], state["objectives"]
+        self.supports, self.loadings, self._objectives = state["supports"], state["loadings"], state["objectives"]
         self._seen = [set(keys) for keys in state["seen"]]
         self.largest, self._raced, self._helped = state["largest"], state["raced"], state["helped"]
         self._waiting = [_Offer(*fields) for fields in state["waiting"]]
@@ -337,7 +348,7 @@ class _Search:
             self._secure(shared)
         for j, sparsity in enumerate(self._sparsities):
             goal = Goal(target_gap, warm=found[-1] if found else None, shared=shared)
-            known = self.supports[j], self._loadings[j]
+            known = self.supports[j], self.loadings[j]
             # The first starts from nothing and takes several times as long as those that go on from a neighbour.
             weight, others = (1, len(self._sparsities) - 1 - j) if j else (FIRST, len(self._sparsities) - 1)
             states = self._progress.checkpoint
@@ -357,7 +368,7 @@ class _Search:
         cost = shared.costs.preparing() + shared.costs.closed_form("largest-eigenvalue")
         if self.largest < largest and cost < SECURING * self._progress.remaining:
             prover = Prover(self._operator, self._sparsities[0], shared.examiner, shared.costs)
-            prover.prove("largest-eigenvalue", {}, self.supports[0], self._loadings[0])
+            prover.prove("largest-eigenvalue", {}, self.supports[0], self.loadings[0])
 
     def pad(self) -> None:
         """Let a support that beats the one for a larger sparsity grow into it."""
@@ -369,7 +380,7 @@ class _Search:
 
     def _keep(self, j: int, support: Indices) -> None:
         self.supports[j] = support
-        self._objectives[j], self._loadings[j] = leading_on_support(
+        self._objectives[j], self.loadings[j] = leading_on_support(
             self._host, support, late=self._progress.late, rough=ROUGH
         )
         self._seen[j].add(_key(support))
@@ -414,8 +425,10 @@ class _Search:
         """
         progress, best = self._progress.part(), dict[int, list[_Runner]]()
         for _ in range(RACE.rounds):
-            fresh = {}
+            fresh: dict[tuple[int, int], _Runner] = {}
             for runner in runners:
+                if fresh and progress.late():
+                    break
                 key = _key(runner.support)
                 if key not in self._seen[runner.owner]:
                     self._seen[runner.owner].add(key)
@@ -438,7 +451,7 @@ class _Search:
         return [runner for found in best.values() for runner in found]
 
     def _runner(self, j: int) -> _Runner:
-        return _Runner(j, self.supports[j], self._loadings[j])
+        return _Runner(j, self.supports[j], self.loadings[j])
 
     def _images(self, runners: list[_Runner]) -> Vector:
         panel = np.zeros((self._host.size, len(runners)))

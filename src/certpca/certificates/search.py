@@ -4,33 +4,30 @@ What is found is only a suggestion. The bound that a certificate claims is the o
 derives from its evidence, rounded up.
 """
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from certpca.arrays import Indices, Vector, to_vector, top_k
+from certpca.arrays import Indices, Vector, to_vector
 from certpca.budget import Late, Progress, never
 from certpca.certificates.branching import TREE_PROOF, TreeSearch
 from certpca.certificates.checker import Examiner
 from certpca.certificates.checker.limits import LARGEST_DENSE
-from certpca.certificates.proof_costs import ProofCosts
-from certpca.certificates.proving import ROUNDED_UP, Prover
+from certpca.certificates.dual_steps import root_point, split_regions, without_the_rest
+from certpca.certificates.evidence import cover_evidence, level_of, point_evidence, tree_of
+from certpca.certificates.goals import Goal, Incumbent, Shared
+from certpca.certificates.proving import Prover
 from certpca.certificates.stalling import Stall
 from certpca.certificates.tree_states import TreeStates
 from certpca.errors import CertificateError, DataFileError, InvalidProblemError
 from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
 from certpca.linalg.sample_space import leading_directions
-from certpca.linalg.swaps import SwapSearch
 from certpca.operators import Operator, on_host
 from certpca.operators.base import LARGEST_FORMED_SIZE
-from certpca.operators.streamed import is_large_file
 from certpca.plain_results import certificate_from_state, certificate_state
-from certpca.relaxation.l0_dual import DualPoint, DualProblem, dual_depth, improve
-from certpca.relaxation.regions import Cover, Region, Splitting
+from certpca.relaxation.l0_dual import DualPoint, DualProblem, dual_depth
 from certpca.relaxation.sdp import solve_relaxation
 from certpca.relaxation.sdp.clipped import DIRECTIONS
 from certpca.result import PROVED_OPTIMAL, RANDOM, Certificate, Status, ending
@@ -40,100 +37,11 @@ ALWAYS_OPTIMAL = 200  # features up to which the optimum is proved, whatever gap
 TREE_UP_TO = 512  # features left over by screening up to which supports are searched
 TREE_NODES = 1000
 NODES_BEYOND_TARGET = 50
-ROOT_STEPS = 80
-ROUNDS_FROM_FILES = 5  # of a local search that walks over a file each time
 LARGEST_FACTOR_BYTES = 6 << 30
 SECONDS_AN_ENTRY = 3e-7  # of the data, for about twenty walks over them with a proof
 DEFAULT_DEPTH = 256  # directions of sample space where there are too many samples for all of them
-NEAR = (0.7, 2.0)  # ratios of sparsities at which a density is worth going on from; upwards it is nearly right
-WARM_STEPS = 4
-CHEAP_STEP = 4e9  # multiplications up to which the relaxation is solved to its end
 FEWEST_STEPS = 3  # towards a dual point that are worth posing the problem for
-MORE_LEAVES = 2  # that a split of a region adds at most
 SHRINK_FROM = 0.1  # share of features that must be excluded before the dual is solved again without them
-
-
-@dataclass(slots=True)
-class Incumbent:
-    """The best loadings known, improved from directions of sample space that the dual suggests."""
-
-    operator: Operator
-    support: Indices
-    loadings: Vector
-    objective: float
-    late: Late = never
-
-    @property
-    def _most_rounds(self) -> float:
-        return ROUNDS_FROM_FILES if is_large_file(self.operator) else math.inf
-
-    def try_images(self, images: Sequence[Vector]) -> float:
-        """Start a local search from the largest entries of each image and keep what is better."""
-        diagonal = to_vector(self.operator.diagonal())
-        for image in images:
-            if self.late():
-                break
-            search = SwapSearch(self.operator, top_k(np.abs(image), self.support.size), diagonal, self.late)
-            rounds = 1
-            while search.threshold() and rounds < self._most_rounds:
-                rounds += 1
-            if search.objective > self.objective * (1 + 1e-9):
-                self.support = search.support
-                self.objective, self.loadings = leading_on_support(self.operator, self.support)
-        return self.objective
-
-    def state(self) -> dict[str, Any]:
-        """Return everything but the operator."""
-        return {"support": self.support, "loadings": self.loadings, "objective": self.objective}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
-        self.support, self.loadings, self.objective = state["support"], state["loadings"], state["objective"]
-
-
-class Shared:
-    """What proofs for several sparsities of one operator have in common, made when it is first needed."""
-
-    def __init__(self, operator: Operator) -> None:
-        self._operator = operator
-
-    @cached_property
-    def dual(self) -> DualProblem:
-        """The dual problem; `at` gives that of a sparsity."""
-        return DualProblem(self._operator, 1)
-
-    @property
-    def posed(self) -> bool:
-        """Whether the dual problem is there."""
-        return "dual" in self.__dict__
-
-    @cached_property
-    def examiner(self) -> Examiner:
-        """The checker, with the data prepared."""
-        return Examiner(self._operator.source())
-
-    @cached_property
-    def costs(self) -> ProofCosts:
-        """How long proofs take."""
-        return ProofCosts(self._operator)
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """When to stop, and with what to begin."""
-
-    target_gap: float
-    branching: bool = True
-    warm: Certificate | None = None
-    semidefinite: bool = False
-    known: Certificate | None = None
-    depth: int | None = None
-    shared: Shared | None = None
-
-    def reached(self, objective: float, bound: float) -> bool:
-        """Whether the gap is as small as asked for."""
-        # A certificate claims a little more than it proves, so no gap is smaller than that.
-        return bound <= 0 or 1 - objective / bound <= max(self.target_gap, 2 * ROUNDED_UP)
 
 
 def find_certificate(
@@ -192,7 +100,7 @@ def _found(
         return known
     assert goal.shared is not None
     prover = Prover(operator, sparsity, goal.shared.examiner, goal.shared.costs)
-    certificate = _search(operator, sparsity, incumbent, goal, progress, prover)
+    certificate = _Proof(operator, sparsity, incumbent, goal, progress, prover).found()
     if known is None or known.upper_bound >= certificate.upper_bound:
         return certificate
     if not incumbent.objective > objective:
@@ -201,120 +109,186 @@ def _found(
     return prover.prove(known.kind, dict(known.evidence), *best, tree=known.tree, seconds=progress.seconds)
 
 
-def _search(
-    operator: Operator, sparsity: int, incumbent: Incumbent, goal: Goal, progress: Progress, prover: Prover
-) -> Certificate:
-    def proved(kind: str, evidence: dict[str, Any], tree: Any = None) -> Certificate:
-        best = incumbent.support, incumbent.loadings
-        return prover.prove(kind, evidence, *best, tree=tree, seconds=progress.seconds)
+class _Proof:
+    """The search for one certificate: cheap bounds first, then the dual, then regions, each where there is time for it.
 
-    costs = prover.costs
-    in_hand = proved("trace", {}) if progress.timed else None
+    With a limit on time a certificate is `in_hand` from the start, the one by the trace, which costs next to nothing.
+    """
 
-    if in_hand is not None and "largest-eigenvalue" in costs.known:
-        in_hand = min(in_hand, proved("largest-eigenvalue", {}), key=_bound_of)
+    def __init__(
+        self, operator: Operator, sparsity: int, incumbent: Incumbent, goal: Goal, progress: Progress, prover: Prover
+    ) -> None:
+        assert goal.shared is not None
+        self._operator, self._sparsity, self._incumbent = operator, sparsity, incumbent
+        self._goal, self._progress, self._prover, self._shared = goal, progress, prover, goal.shared
+        self._costs = prover.costs
+        self._small = goal.branching and operator.size <= ALWAYS_OPTIMAL
+        self._in_hand: Certificate | None = None
+        if progress.timed:
+            self._take("trace", {})
+            if "largest-eigenvalue" in self._costs.known:
+                self._take("largest-eigenvalue", {})
+        self._screening: dict[str, Any] = {}  # evidence that leaves features out,
+        self._screening_seconds = 0.0  # and how long the checker takes to do that again
+        self._features = np.arange(operator.size)
 
-    def fits(seconds: float) -> bool:
-        return progress.remaining > seconds
-
-    def closed_form(kind: str, bound: float) -> Certificate:
-        """Prove a bound that needs no evidence, or return the one in hand where it is no worse or time is short."""
-        if in_hand is None:
-            return proved(kind, {})
-        better = bound < in_hand.upper_bound and fits(costs.closed_form(kind))
-        return min(proved(kind, {}), in_hand, key=_bound_of) if better else in_hand
-
-    kind, cheap = min(_cheap_bounds(incumbent.operator, sparsity, progress.late), key=lambda item: item[1])
-    progress.tick(incumbent.objective, cheap)
-    small = goal.branching and operator.size <= ALWAYS_OPTIMAL
-
-    def near_enough(bound: float) -> bool:
-        if small:
-            return bound <= incumbent.objective * (1 + PROVED_OPTIMAL)
-        return goal.reached(incumbent.objective, bound)
-
-    reduced = _too_deep(operator, goal.depth)
-    if near_enough(cheap) or progress.exhausted or (reduced and not _can_reduce(operator, goal.depth, progress)):
-        return closed_form(kind, cheap)
-    if reduced:
-        with progress.setting_aside(_seconds_for_a_reduced_proof(operator, goal, costs)):
-            sort, few = _reduced(operator, sparsity, incumbent, goal, cheap, progress)
-        certificate = proved(sort, few)
-        return certificate if certificate.upper_bound < cheap else closed_form(kind, cheap)
-    warm = _usable(goal.warm, prover.fingerprint)
-    # The bound kρ + λ_max(Σ Y_i) of a dual point holds for every k, so another sparsity's may do.
-    if warm is not None and near_enough(warm.upper_bound + (sparsity - warm.sparsity) * _level(warm)):
-        return proved("l0-dual", dict(warm.evidence))
-    if warm is not None and in_hand is not None:  # the checker remembers this point, so that it costs nothing
-        in_hand = min(in_hand, proved("l0-dual", dict(warm.evidence)), key=_bound_of)
-    assert goal.shared is not None
-    needed = (0.0 if goal.shared.posed else costs.posing()) + FEWEST_STEPS * costs.step() + costs.dual()
-    if not fits(needed):
-        progress.run_out()
-        return _largest_eigenvalue(incumbent.operator, kind, cheap, progress, closed_form)
-    problem = goal.shared.dual.at(sparsity)
-    with progress.setting_aside(costs.dual()):
-        point = _root(problem, incumbent, goal, warm, cheap, progress)
-    if problem.scale < cheap:
-        kind, cheap = "largest-eigenvalue", problem.scale
-
-    def without_branching() -> Certificate:
-        if in_hand is not None and (cheap <= point.bound or not fits(costs.dual() / 2)):
-            return closed_form(kind, cheap)
-        dual = proved("l0-dual", point_evidence(point))
-        return min(dual, closed_form(kind, cheap), key=_bound_of) if cheap < dual.upper_bound else dual
-
-    certificate = _once(progress, "root-certificate", without_branching)
-
-    def finished() -> bool:
-        return goal.reached(incumbent.objective, certificate.upper_bound) or progress.exhausted
-
-    features, screening, again = np.arange(operator.size), {}, 0.0
-    if not finished() and certificate.outside >= SHRINK_FROM * operator.size:
-        screening = {f"screen_{name}": value for name, value in certificate.evidence.items()}
-        features = _undecided(certificate, prover, progress)
-        again = costs.dual(screened=True)  # the checker screens once more
-        proof = again + costs.dual(features.size, roots=False)
-        if not fits(proof + FEWEST_STEPS * costs.step() * features.size / operator.size):
+    def found(self) -> Certificate:
+        """Return the best certificate there is time for."""
+        operator, goal, progress = self._operator, self._goal, self._progress
+        bounds = _cheap_bounds(self._incumbent.operator, self._sparsity, progress.late)
+        kind, cheap = min(bounds, key=lambda item: item[1])
+        progress.tick(self._incumbent.objective, cheap)
+        reduced = _too_deep(operator, goal.depth)
+        if self._near_enough(cheap) or progress.exhausted:
+            return self._closed_form(kind, cheap)
+        if reduced:
+            return self._reduced(kind, cheap)
+        warm = _usable(goal.warm, self._prover.fingerprint)
+        if warm is not None:
+            # The bound kρ + λ_max(Σ Y_i) of a dual point holds for every k, so another sparsity's may do.
+            if self._near_enough(warm.upper_bound + (self._sparsity - warm.sparsity) * level_of(warm)):
+                return self._proved("l0-dual", dict(warm.evidence))
+            if self._in_hand is not None:  # the checker remembers this point, so that it costs nothing
+                self._take("l0-dual", dict(warm.evidence))
+        posing = 0.0 if self._shared.posed else self._costs.posing()
+        if not self._fits(posing + FEWEST_STEPS * self._costs.step() + self._costs.dual()):
             progress.run_out()
-            return certificate
+            return self._largest_eigenvalue(kind, cheap)
+        problem = self._shared.dual.at(self._sparsity)
+        with progress.setting_aside(self._costs.dual()):
+            point = root_point(problem, self._incumbent, goal, warm, cheap, progress)
+        if problem.scale < cheap:
+            kind, cheap = "largest-eigenvalue", problem.scale
+        certificate = _once(progress, "root-certificate", lambda: self._root_certificate(point, kind, cheap))
+        if not self._finished(certificate) and certificate.outside >= SHRINK_FROM * operator.size:
+            shrunk = self._shrunk(certificate, problem, point)
+            if shrunk is None:
+                return certificate
+            certificate, point = shrunk
+        certificate = self._searched(certificate)
+        if goal.semidefinite and not self._finished(certificate):
+            name, earlier = "semidefinite-certificate", certificate
+            certificate = min(earlier, _once(progress, name, lambda: self._semidefinite(earlier)), key=_bound_of)
+        if goal.branching and not self._finished(certificate):
+            certificate = self._branched(certificate, problem, point)
+        return certificate
+
+    def _proved(self, kind: str, evidence: dict[str, Any], tree: Any = None) -> Certificate:
+        best = self._incumbent.support, self._incumbent.loadings
+        return self._prover.prove(kind, evidence, *best, tree=tree, seconds=self._progress.seconds)
+
+    def _take(self, kind: str, evidence: dict[str, Any]) -> None:
+        """Take a certificate in hand if it is the best so far."""
+        made = self._proved(kind, evidence)
+        self._in_hand = made if self._in_hand is None else min(self._in_hand, made, key=_bound_of)
+
+    def _fits(self, seconds: float) -> bool:
+        return self._progress.remaining > seconds
+
+    def _near_enough(self, bound: float) -> bool:
+        if self._small:
+            return bound <= self._incumbent.objective * (1 + PROVED_OPTIMAL)
+        return self._goal.reached(self._incumbent.objective, bound)
+
+    def _finished(self, certificate: Certificate) -> bool:
+        return self._goal.reached(self._incumbent.objective, certificate.upper_bound) or self._progress.exhausted
+
+    def _closed_form(self, kind: str, bound: float) -> Certificate:
+        """Prove a bound that needs no evidence, unless what is in hand is as good or time is short."""
+        if self._in_hand is None:
+            return self._proved(kind, {})
+        if bound < self._in_hand.upper_bound:
+            if self._fits(self._costs.closed_form(kind)):
+                self._take(kind, {})
+            else:
+                self._progress.run_out()
+        return self._in_hand
+
+    def _largest_eigenvalue(self, kind: str, cheap: float) -> Certificate:
+        """Prove the better of the cheap bound and the largest eigenvalue, where there is no time for a dual point."""
+        late = self._progress.late
+        value = float(leading_eigenpairs(self._incumbent.operator, 1, accuracy=1e-3, late=late).values[0])
+        return self._closed_form("largest-eigenvalue", value) if value < cheap else self._closed_form(kind, cheap)
+
+    def _reduced(self, kind: str, cheap: float) -> Certificate:
+        """Work with a few directions of sample space."""
+        operator, goal, progress = self._operator, self._goal, self._progress
+        seconds = self._costs.reduced(DEFAULT_DEPTH if goal.depth is None else goal.depth)
+        if dual_depth(operator) > LARGEST_FORMED_SIZE:
+            seconds = SECONDS_AN_ENTRY / 2 * dual_depth(operator) * operator.size
+        if not _can_reduce(operator, goal.depth, progress) or not self._fits(seconds):
+            progress.run_out()
+            return self._closed_form(kind, cheap)
+        with progress.setting_aside(seconds):
+            sort, evidence = _reduced(operator, self._sparsity, self._incumbent, goal, cheap, progress)
+        certificate = self._proved(sort, evidence)
+        return certificate if certificate.upper_bound < cheap else self._closed_form(kind, cheap)
+
+    def _root_certificate(self, point: DualPoint, kind: str, cheap: float) -> Certificate:
+        if self._in_hand is not None and (cheap <= point.bound or not self._fits(self._costs.dual() / 2)):
+            return self._closed_form(kind, cheap)
+        dual = self._proved("l0-dual", point_evidence(point))
+        return min(dual, self._closed_form(kind, cheap), key=_bound_of) if cheap < dual.upper_bound else dual
+
+    def _shrunk(
+        self, certificate: Certificate, problem: DualProblem, point: DualPoint
+    ) -> tuple[Certificate, DualPoint] | None:
+        """Solve the dual again without the features that are in no optimal support; None where there is no time."""
+        costs, progress, size = self._costs, self._progress, self._operator.size
+        self._screening = {f"screen_{name}": value for name, value in certificate.evidence.items()}
+        self._features = _undecided(certificate, self._prover, progress)
+        self._screening_seconds = costs.dual(screened=True)
+        proof = self._screening_seconds + costs.dual(self._features.size, roots=False)
+        if not self._fits(proof + FEWEST_STEPS * costs.step() * self._features.size / size):
+            progress.run_out()
+            return None
         with progress.setting_aside(proof):
-            point = _without_the_rest(problem, point, features, incumbent, goal, progress)
+            point = without_the_rest(problem, point, self._features, self._incumbent, self._goal, progress)
+        if progress.timed and point.bound >= certificate.upper_bound:
+            return certificate, point
         # Without roots: a better component may yet leave the checker with fewer features than there are here.
-        rest = {**screening, **point_evidence(point, roots=False)}
-        if point.bound < certificate.upper_bound or not progress.timed:
-            shrunk = _once(progress, "shrunk-certificate", lambda: proved("l0-dual", rest))
-            certificate = min(certificate, shrunk, key=_bound_of)
-    searchable = goal.branching and features.size <= TREE_UP_TO and not progress.exhausted
-    if searchable and not near_enough(certificate.upper_bound):
-        with progress.setting_aside(again):
-            tree, evidence, reached = _tree(features, sparsity, incumbent, goal, small, progress)
-        if reached < certificate.upper_bound:
-            searched = _once(
-                progress, "tree-certificate", lambda: proved("search-tree", {**screening, **evidence}, tree)
+        rest = {**self._screening, **point_evidence(point, roots=False)}
+        shrunk = _once(progress, "shrunk-certificate", lambda: self._proved("l0-dual", rest))
+        return min(certificate, shrunk, key=_bound_of), point
+
+    def _searched(self, certificate: Certificate) -> Certificate:
+        """Search over supports, where few features are left."""
+        goal, progress = self._goal, self._progress
+        searchable = goal.branching and self._features.size <= TREE_UP_TO and not progress.exhausted
+        if not searchable or self._near_enough(certificate.upper_bound):
+            return certificate
+        with progress.setting_aside(self._screening_seconds):
+            tree, evidence, reached = _tree(
+                self._features, self._sparsity, self._incumbent, goal, self._small, progress
             )
-            certificate = min(certificate, searched, key=_bound_of)
-    if goal.semidefinite and not finished():
-        earlier = certificate
+        if not reached < certificate.upper_bound:
+            return certificate
+        whole = {**self._screening, **evidence}
+        searched = _once(progress, "tree-certificate", lambda: self._proved("search-tree", whole, tree))
+        return min(certificate, searched, key=_bound_of)
 
-        def semidefinite() -> Certificate:
-            with progress.setting_aside(min(costs.clipped(DIRECTIONS), progress.remaining / 2)):
-                relaxation = solve_relaxation(operator, sparsity, progress.part(quiet=True), gap=1e-4)
-            progress.tick(incumbent.objective, min(relaxation.upper, earlier.upper_bound))
-            evidence = relaxation.dual.evidence()
-            tighter = relaxation.upper < earlier.upper_bound and fits(costs.of("sdp-dual", evidence))
-            return proved("sdp-dual", evidence) if tighter else earlier
+    def _semidefinite(self, earlier: Certificate) -> Certificate:
+        """Solve the semidefinite relaxation."""
+        progress, aside = self._progress, 0.0
+        if progress.timed:
+            aside = min(self._costs.clipped(DIRECTIONS), progress.remaining / 2)
+        with progress.setting_aside(aside):
+            relaxation = solve_relaxation(self._operator, self._sparsity, progress.part(quiet=True), gap=1e-4)
+        progress.tick(self._incumbent.objective, min(relaxation.upper, earlier.upper_bound))
+        evidence = relaxation.dual.evidence()
+        tighter = relaxation.upper < earlier.upper_bound and self._fits(self._costs.of("sdp-dual", evidence))
+        return self._proved("sdp-dual", evidence) if tighter else earlier
 
-        certificate = min(earlier, _once(progress, "semidefinite-certificate", semidefinite), key=_bound_of)
-    if goal.branching and not finished():
-        leaf = costs.dual(features.size, roots=not screening)
-        with progress.setting_aside(again):
-            found = _branch(problem, point, features, incumbent, goal, progress, leaf)
-        if found is not None and found.bound < certificate.upper_bound:
-            evidence = {**screening, **cover_evidence(found, roots=not screening)}
-            branched = proved("l0-tree", evidence, tree_of(found))
-            certificate = min(certificate, branched, key=_bound_of)
-    return certificate
+    def _branched(self, certificate: Certificate, problem: DualProblem, point: DualPoint) -> Certificate:
+        """Split the directions of sample space."""
+        progress, roots = self._progress, not self._screening
+        leaf = self._costs.dual(self._features.size, roots=roots)
+        with progress.setting_aside(self._screening_seconds):
+            found = split_regions(problem, point, self._features, self._incumbent, self._goal, progress, leaf)
+        if found is None or not found.bound < certificate.upper_bound:
+            return certificate
+        evidence = {**self._screening, **cover_evidence(found, roots=roots)}
+        return min(certificate, self._proved("l0-tree", evidence, tree_of(found)), key=_bound_of)
 
 
 def _once(progress: Progress, name: str, make: Callable[[], Certificate]) -> Certificate:
@@ -324,24 +298,6 @@ def _once(progress: Progress, name: str, make: Callable[[], Certificate]) -> Cer
     if state is None and not progress.exhausted and not progress.cut_short:
         progress.store(name, lambda: certificate_state(made), now=True)
     return made
-
-
-def _largest_eigenvalue(
-    operator: Operator,
-    kind: str,
-    cheap: float,
-    progress: Progress,
-    closed_form: Callable[[str, float], Certificate],
-) -> Certificate:
-    """Prove the better of the cheap bound and the largest eigenvalue, where there is no time for a dual point."""
-    value = float(leading_eigenpairs(operator, 1, accuracy=1e-3, late=progress.late).values[0])
-    return closed_form("largest-eigenvalue", value) if value < cheap else closed_form(kind, cheap)
-
-
-def _seconds_for_a_reduced_proof(operator: Operator, goal: Goal, costs: ProofCosts) -> float:
-    if dual_depth(operator) > LARGEST_FORMED_SIZE:
-        return SECONDS_AN_ENTRY / 2 * dual_depth(operator) * operator.size
-    return costs.reduced(DEFAULT_DEPTH if goal.depth is None else goal.depth)
 
 
 def _bound_of(certificate: Certificate) -> float:
@@ -398,7 +354,7 @@ def _reduced(
     basis = stored["basis"]
     directions, triangle = np.linalg.qr(basis.astype(np.float64))
     problem = DualProblem(operator, sparsity, directions * np.where(np.diagonal(triangle) < 0, -1.0, 1.0))
-    point = _root(problem, incumbent, goal, None, cheap, progress, tail=stored["next"])
+    point = root_point(problem, incumbent, goal, None, cheap, progress, tail=stored["next"])
     sure = dual_depth(operator) <= LARGEST_FORMED_SIZE
     return "l0-reduced" if sure else f"l0-reduced{RANDOM}", {"basis": basis, **point_evidence(point)}
 
@@ -448,254 +404,7 @@ def _cheap_bounds(operator: Operator, sparsity: int, late: Late = never) -> list
     return bounds
 
 
-def _root(
-    problem: DualProblem,
-    incumbent: Incumbent,
-    goal: Goal,
-    warm: Certificate | None,
-    cheap: float,
-    progress: Progress,
-    tail: float = 0.0,
-) -> DualPoint:
-    """Improve the dual point for all directions until the relaxation itself is what is left of the gap.
-
-    What directions that the problem leaves out add to the bound, about, is the `tail`.
-    """
-    best: DualPoint | None = None
-    value, stalled, first, done = -np.inf, 0, 0, False
-    enough = 1e-3 if incumbent.operator.size * problem.depth**2 <= CHEAP_STEP else 0.02
-    steps = _Steps(problem, incumbent, warm)
-    if (stored := progress.load("root")) is not None:
-        best, value, stalled = problem.point(stored["best"]), stored["value"], stored["stalled"]
-        incumbent.restore(stored["incumbent"])
-        problem.restore(stored["problem"])
-        if stored["steps"] is None:
-            return best
-        first = stored["step"] + 1
-        steps.restore(stored["steps"])
-
-    def state() -> dict[str, Any]:
-        assert best is not None
-        return {
-            "best": best.state(),
-            "value": value,
-            "stalled": stalled,
-            "step": step,
-            "incumbent": incumbent.state(),
-            "problem": problem.state(),
-            "steps": None if done else steps.state(),
-        }
-
-    begin = progress.seconds
-    for step, point in enumerate(steps, first):
-        value = max(value, point.value)
-        if best is None or point.bound < best.bound:
-            stalled = 0 if best is None or best.bound - point.bound > 0.01 * (best.bound - value) else stalled + 1
-            best = point
-        else:
-            stalled += 1
-        if step % 8 == 4:
-            leading = to_vector(point.basis[:, -3:])
-            incumbent.try_images([_image(problem, leading[:, column]) for column in range(leading.shape[1])])
-        bound = min(best.bound + tail, cheap)
-        begin, took = progress.seconds, progress.seconds - begin
-        with progress.setting_aside(took):  # there must be time for another step like this
-            going = progress.tick(incumbent.objective, bound)
-        rest = best.bound - value  # what is left for the optimiser; the relaxation itself cannot go below `value`
-        nearly = rest <= max(1e-10 * best.bound, enough * max(value + tail - incumbent.objective, 0.0))
-        done = goal.reached(incumbent.objective, bound) or nearly or stalled >= 12 or step >= ROOT_STEPS
-        progress.store("root", state, now=done or not going)
-        if done or not going:
-            return best
-    raise AssertionError
-
-
-class _Steps:
-    """Go on from the density of an earlier certificate; if a few steps do not do, begin at the incumbent's direction.
-
-    The central path is hard to find again from a point close to its end for another sparsity: if that point is not good
-    at once, it will not be soon.
-    """
-
-    def __init__(self, problem: DualProblem, incumbent: Incumbent, warm: Certificate | None) -> None:
-        self._problem = problem
-        # Rounded, so that loadings that differ in their last digits, as they do between files and arrays, start alike.
-        direction = problem.directions(incumbent.support, incumbent.loadings).astype(np.float32)
-        self._begin = problem.start(direction.astype(np.float64))
-        self._warm_steps: int | None = None  # that are left; None once the path is the problem's own
-        if warm is not None and NEAR[0] * warm.sparsity <= problem.sparsity <= NEAR[1] * warm.sparsity:
-            density = unpacked(np.asarray(warm.evidence["density"], dtype=np.float64), problem.depth)
-            again = problem.at(problem.sparsity)
-            again.warm_start(_level(warm), None)
-            self._path = improve(again, 0.95 * problem.adopt(density) + 0.05 * self._begin)
-            self._warm_steps = WARM_STEPS
-        else:
-            self._path = improve(problem, self._begin)
-
-    def __iter__(self) -> "_Steps":
-        return self
-
-    def __next__(self) -> DualPoint:
-        if self._warm_steps == 0:
-            self._path, self._warm_steps = improve(self._problem, self._begin), None
-        if self._warm_steps is not None:
-            self._warm_steps -= 1
-        return next(self._path)
-
-    def state(self) -> dict[str, Any]:
-        """Return where the steps stand."""
-        return {"warm_steps": self._warm_steps, "path": self._path.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
-        self._warm_steps = state["warm_steps"]
-        own = self._warm_steps is None
-        self._path = improve(self._problem if own else self._problem.at(self._problem.sparsity), self._begin)
-        self._path.restore(state["path"])
-
-
 def _usable(warm: Certificate | None, fingerprint: str) -> Certificate | None:
     """Return an earlier certificate if it holds one dual point for all features of the same data."""
     same = warm is not None and warm.kind == "l0-dual" and warm.fingerprint == fingerprint
     return warm if same and warm is not None and "screen_level" not in warm.evidence else None
-
-
-def _level(certificate: Certificate) -> float:
-    return float(certificate.evidence["level"])
-
-
-def _image(problem: DualProblem, direction: Vector) -> Vector:
-    return np.asarray(problem.image(direction[:, None])[:, 0])
-
-
-def _without_the_rest(
-    problem: DualProblem,
-    point: DualPoint,
-    features: Indices,
-    incumbent: Incumbent,
-    goal: Goal,
-    progress: Progress,
-) -> DualPoint:
-    """Solve the dual again with only the features that can be in an optimal support."""
-    problem.keep(features)
-    start = problem.adopt(point.density())
-    problem.warm_start(point.level, None)
-    steps = improve(problem, 0.95 * start + 0.05 * problem.tail())
-    best: DualPoint | None = None
-    first, done = 0, False
-    if (stored := progress.load("shrunk")) is not None:
-        best = problem.point(stored["best"])
-        problem.restore(stored["problem"])
-        if stored["steps"] is None:
-            return best
-        first = stored["step"] + 1
-        steps.restore(stored["steps"])
-
-    def state() -> dict[str, Any]:
-        assert best is not None
-        return {
-            "best": best.state(),
-            "step": step,
-            "problem": problem.state(),
-            "steps": None if done else steps.state(),
-        }
-
-    begin = progress.seconds
-    for step, again in enumerate(steps, first):
-        best = again if best is None or again.bound < best.bound else best
-        begin, took = progress.seconds, progress.seconds - begin
-        with progress.setting_aside(took):
-            going = progress.tick(incumbent.objective, best.bound)
-        nearly = best.bound - again.value <= 0.02 * max(again.value - incumbent.objective, 0.0)
-        done = step >= ROOT_STEPS // 2 or goal.reached(incumbent.objective, best.bound) or nearly
-        progress.store("shrunk", state, now=done or not going)
-        if done or not going:
-            break
-    assert best is not None
-    return best
-
-
-def _branch(
-    problem: DualProblem,
-    point: DualPoint,
-    features: Indices,
-    incumbent: Incumbent,
-    goal: Goal,
-    progress: Progress,
-    leaf_seconds: float,
-) -> Cover | None:
-    """Split regions for as long as that helps and what comes of it can be proved, one leaf after the other."""
-
-    def search(directions: Sequence[Vector]) -> float:
-        images = []
-        for direction in directions:
-            image = np.zeros(incumbent.operator.size)
-            image[features] = _image(problem, direction)
-            images.append(image)
-        return incumbent.try_images(images)
-
-    leaves = 1
-
-    def late() -> bool:
-        return progress.exhausted or progress.late((leaves + MORE_LEAVES) * leaf_seconds)
-
-    splitting = Splitting(problem, point, incumbent.objective, goal.target_gap, search, progress.checkpoint, late)
-    if (stored := progress.load("cover")) is not None:
-        splitting.restore(stored["splitting"])
-        incumbent.restore(stored["incumbent"])
-
-    def state() -> dict[str, Any]:
-        return {"splitting": splitting.state(), "incumbent": incumbent.state()}
-
-    found, stall = None, Stall(progress)
-    for found in splitting:
-        leaves = len(found.leaves())
-        going = progress.tick(incumbent.objective, found.bound) and not late()
-        done = goal.reached(incumbent.objective, found.bound) or not going
-        done = done or stall.over(incumbent.objective, found.bound)
-        progress.store("cover", state, now=done)
-        if done:
-            break
-    else:  # a split was given up
-        if found is not None:
-            progress.store("cover", state, now=True)
-    return found
-
-
-# --- evidence -------------------------------------------------------------------------------------------------------
-
-
-def point_evidence(point: DualPoint, *, roots: bool = True) -> dict[str, Any]:
-    """Pack P (lower triangle, single precision), ρ and θ, which only saves the checker time."""
-    density = point.density()
-    triangle = density[np.tril_indices(density.shape[0])].astype(np.float32)
-    return {"density": triangle, "level": np.float64(point.level), **({"theta": point.theta} if roots else {})}
-
-
-def unpacked(packed: Vector, depth: int) -> Vector:
-    """Return the symmetric matrix of a packed lower triangle."""
-    matrix = np.zeros((depth, depth))
-    matrix[np.tril_indices(depth)] = packed
-    return np.asarray(matrix + np.tril(matrix, -1).T)
-
-
-def cover_evidence(found: Cover, *, roots: bool = False) -> dict[str, Any]:
-    """Pack the rays and the dual point of every leaf."""
-    evidence: dict[str, Any] = {"rays": np.array(found.rays)}
-    for number, leaf in enumerate(found.leaves()):
-        for name, value in point_evidence(leaf.point, roots=roots).items():
-            evidence[f"leaf{number}_{name}"] = value
-        evidence[f"leaf{number}_weights"] = np.asarray(leaf.weights, dtype=np.float64)
-    return evidence
-
-
-def tree_of(found: Cover) -> Any:
-    """Describe how the regions were split, in plain lists and numbers."""
-    numbers = {id(leaf): number for number, leaf in enumerate(found.leaves())}
-
-    def describe(region: Region) -> Any:
-        if not region.children:
-            return {"leaf": numbers[id(region)]}
-        return {"cuts": list(region.cuts), "children": [describe(child) for child in region.children]}
-
-    return describe(found.root)

@@ -24,7 +24,7 @@ import numpy as np
 from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Progress
 from certpca.errors import InvalidProblemError
-from certpca.linalg.eigen import leading_eigenpairs
+from certpca.linalg.eigen import ROUGH, leading_eigenpairs
 from certpca.linalg.swaps import SwapSearch
 from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
 from certpca.operators.explicit import ExplicitOperator
@@ -96,7 +96,8 @@ class Auto:
         status = Status.CONVERGED
         for panel in [np.concatenate(list(starts), axis=1)] if frugal else starts:
             if not best and progress.late():  # one start, that needs no product, is all there is time for
-                return Candidate(top_k(np.abs(panel[:, 0]), sparsity), Status.OUT_OF_BUDGET)
+                rough = value if pairs.residual <= ROUGH else None
+                return Candidate(top_k(np.abs(panel[:, 0]), sparsity), Status.OUT_OF_BUDGET, largest_eigenvalue=rough)
             method._threshold_together(operator, panel, sparsity, best, progress, halving=frugal)
             if progress.exhausted:
                 status = Status.OUT_OF_BUDGET
@@ -111,7 +112,7 @@ class Auto:
             search = self._polished(operator, support, diagonal, progress)
             if search.objective > winning * (1 + 1e-12):
                 winning, winner = search.objective, search.support
-        accurate = value if pairs.residual <= 1e-8 else None
+        accurate = value if pairs.residual <= (ROUGH if progress.late() else 1e-8) else None
         return Candidate(winner, status, largest_eigenvalue=accurate)
 
     def starting_images(

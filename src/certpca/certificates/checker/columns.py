@@ -217,7 +217,8 @@ def fingerprint(source: Source, *, thin_apart: bool = True) -> str:
             return stored, _in_bytes(stored)
         return stored_columns(values, part, np.flatnonzero(~thin[part])), small[part]
 
-    for part, (stored, small[part]) in read_ahead(left, read):
+    for part, (looked_at, small[part]) in read_ahead(left, read):
+        stored = looked_at
         if entries is None:
             thin[part] = nearly_zero(np.count_nonzero(stored, axis=0), rows, small[part]) & thin_apart
             if thin[part].any():
