@@ -1,4 +1,4 @@
-"""A process that has computed may fork, and threads may compute at the same time: the answers are those of one alone."""
+"""A process that has computed may fork, and threads may compute at once: the answers are those of one alone."""
 
 import json
 import os

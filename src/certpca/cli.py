@@ -4,19 +4,19 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NoReturn
 
 from certpca import __version__
 from certpca.errors import CertpcaError
+from certpca.reading_options import about_table, add_file_options, read_table, typed_again
 
 EXIT_REFUSED = 1
 EXIT_BAD_INPUT = 2
 DEMO_SPARSITY = 7
 SCALINGS = ("correlation", "hardy-weinberg", "uncentred")
-GENOTYPE_SETTINGS = ("maf", "max_missing", "keep", "remove", "chromosomes", "every")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -30,17 +30,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     options = _parser().parse_args(arguments)
     try:
+        _require_writable(options)
         status = int(options.run(options))
         sys.stdout.flush()  # a broken pipe shows here, not when Python exits
         return status
     except CertpcaError as error:
-        print(f"certpca: {error}", file=sys.stderr)
+        _complain(error)
         return EXIT_BAD_INPUT
     except BrokenPipeError:  # the reader of a pipe went away: nothing is left to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:  # such as a full disk behind standard output
-        print(f"certpca: {error}", file=sys.stderr)
+        _complain(error)
         return EXIT_BAD_INPUT
     except KeyboardInterrupt:
         print("certpca: interrupted before there was an answer", file=sys.stderr)
@@ -48,6 +49,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         print("certpca: out of memory; use fewer features or a machine with more", file=sys.stderr)
         return EXIT_BAD_INPUT
+
+
+def _require_writable(options: argparse.Namespace) -> None:
+    """Notice before the computation what could not be written after it."""
+    from certpca.whole_files import require_writable, require_writable_folder
+
+    for name in ("output", "plot"):
+        if getattr(options, name, None) is not None:
+            require_writable(getattr(options, name))
+    if getattr(options, "plot", None) is not None:
+        from certpca.present.figures import require_drawable
+
+        require_drawable(options.plot)
+    if getattr(options, "checkpoint", None) is not None:
+        require_writable_folder(options.checkpoint)
+
+
+def _complain(about: object) -> None:
+    """Say in one line what was wrong; some of it may come from a file, so none of it may be a command to a terminal."""
+    from certpca.present.plain_text import one_line
+
+    print(f"certpca: {one_line(str(about))}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,8 +86,8 @@ def _parser() -> argparse.ArgumentParser:
     listing.set_defaults(run=_solvers)
 
     formats = (
-        "Formats: csv, tsv, txt, npy, npz, parquet, h5ad (AnnData), zarr, mtx (Matrix Market), bed (PLINK), "
-        "series_matrix.txt (GEO)."
+        "Formats: csv, tsv, txt (also packed: gz, xz, bz2, zst), npy, npz, parquet, h5ad (AnnData), zarr, mtx (Matrix "
+        "Market), bed (PLINK), series_matrix.txt (GEO)."
     )
     solve = commands.add_parser("solve", help="find a sparse component of a data file", epilog=formats)
     _add_data_options(solve)
@@ -104,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("certificate", help="JSON file written by certify; its evidence lies beside it")
     verify.add_argument("file", help="the data or the matrix it was made for")
     _add_expectations(verify)
-    _add_file_options(verify)
+    add_file_options(verify)
     verify.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     verify.set_defaults(run=_verify)
 
@@ -194,48 +217,11 @@ def _add_preparation_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--uncentred", action="store_true", help="do not subtract column means")
     command.add_argument("--device", help="where to compute, such as cuda (needs torch or CuPy)")
     command.add_argument("--missing", choices=("error", "mean"), default="error", help="what to do with missing values")
-    _add_file_options(command)
+    add_file_options(command)
 
 
 def _device(options: argparse.Namespace) -> dict[str, Any]:
     return {} if options.device is None else {"device": options.device}
-
-
-def _add_file_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--array", help="name of the array in an npz archive or a zarr group, or of a layer in an h5ad file"
-    )
-    command.add_argument(
-        "--memory",
-        type=float,
-        metavar="GIB",
-        help="for data on their way from a file that can be streamed (bed, h5ad, npy, parquet, zarr)",
-    )
-    command.add_argument(
-        "--like", metavar="RESULT", help="read the file as it was read for a stored result (filters, array, columns)"
-    )
-    genotypes = command.add_argument_group("PLINK files (.bed)")
-    genotypes.add_argument("--maf", type=float, help="leave out variants whose rarer allele is rarer than this")
-    genotypes.add_argument("--max-missing", type=float, help="leave out variants with a larger share of missing calls")
-    genotypes.add_argument("--keep", metavar="FILE", help="only these samples (one on each line)")
-    genotypes.add_argument("--remove", metavar="FILE", help="not these samples")
-    genotypes.add_argument("--chromosomes", metavar="1,2,X", help="only variants of these")
-    genotypes.add_argument("--every", type=int, metavar="N", help="only every nth variant")
-
-
-def _table(options: argparse.Namespace, file: str, recorded: Mapping[str, Any] | None = None) -> Any:
-    """Read a data file as a result records it was read, or as the options say where they say something."""
-    from certpca.datasets import load_table, reading_from_json
-    from certpca.storage import load_reading
-
-    if options.like:
-        recorded = load_reading(options.like)
-    settings = {name: getattr(options, name) for name in GENOTYPE_SETTINGS if getattr(options, name) is not None}
-    if "chromosomes" in settings:
-        settings["chromosomes"] = settings["chromosomes"].split(",")
-    if options.array is not None:
-        settings["array"] = options.array
-    return load_table(file, memory=options.memory, **{**reading_from_json(recorded or {}), **settings})
 
 
 def _add_proof_options(command: argparse.ArgumentParser) -> None:
@@ -298,14 +284,10 @@ def _print_json(fields: dict[str, Any]) -> None:
     sys.stdout.write("\n")
 
 
-def _passes(data: Any) -> dict[str, float]:
-    """Say how often a file was read that is never in memory as a whole."""
-    return {"passes": round(data.passes, 2)} if getattr(data, "passes", 0) else {}
-
-
 def _print_passes(data: Any) -> None:
-    for number in _passes(data).values():
-        print(f"the file was read {number:.1f} times")
+    """Say how often a file was read that is never in memory as a whole."""
+    if getattr(data, "passes", 0):
+        print(f"the file was read {data.passes:.1f} times")
 
 
 @contextmanager
@@ -317,7 +299,7 @@ def _shown_in_any_case(
         yield
     finally:
         if options.json:
-            _print_json({**fields, **_passes(table.data)})
+            _print_json({**fields, **about_table(table)})
         else:
             show()
             _print_passes(table.data)
@@ -331,7 +313,7 @@ def _solve(options: argparse.Namespace) -> int:
 
     solver = solver_named(options.solver, **_settings(options.set))
     run = _run(options, proving=options.certify)
-    table = _table(options, options.file)
+    table = read_table(options, options.file)
     with run.until_signalled():
         with run.shown() as progress:
             solution = solve(
@@ -360,7 +342,7 @@ def _path(options: argparse.Namespace) -> int:
     from certpca.storage import solution_to_dict
 
     run = _run(options, proving=options.certify)
-    table = _table(options, options.file)
+    table = read_table(options, options.file)
     with run.until_signalled():
         with run.shown() as progress:
             found = path(
@@ -389,7 +371,7 @@ def _certify(options: argparse.Namespace) -> int:
 
     run = _run(options, proving=True)
     warm = load_certificate(options.warm) if options.warm else None
-    table = _table(options, options.file)
+    table = read_table(options, options.file)
     with run.until_signalled():
         with run.shown() as progress:
             certificate = certify(
@@ -421,7 +403,7 @@ def _verify(options: argparse.Namespace) -> int:
 
     certificate = load_certificate(options.certificate)
     expected = _expected(options)
-    table = _table(options, options.file, certificate.reading)
+    table = read_table(options, options.file, certificate.reading)
     try:
         proof = verify(certificate, table.data, **expected)
     except CertificateError as error:
@@ -430,10 +412,10 @@ def _verify(options: argparse.Namespace) -> int:
             reason += f"; its file was read with {as_options(certificate.reading) or 'no options'}"
         if options.json:
             _print_json({"proved": False, "reason": reason})
-        print(f"certpca: {reason}", file=sys.stderr)
+        _complain(reason)
         return EXIT_REFUSED
     if options.json:
-        _print_json(proof_to_dict(proof, certificate, table.reading))
+        _print_json({**proof_to_dict(proof, certificate, table.reading), "understood": table.understood})
     else:
         print_proof(proof, certificate, as_options(table.reading), sys.stdout)
     return 0
@@ -455,11 +437,11 @@ def _report(options: argparse.Namespace) -> int:
         data=options.data or "",
         path=options.path or "",
         data_options=tuple(_typed_again(options)),
-        reading_options=tuple(_typed_reading(options)),
+        reading_options=tuple(typed_again(options)),
     )
     given: dict[str, Any] = {}
     if options.data:
-        table = _table(options, options.data, solution.reading)
+        table = read_table(options, options.data, solution.reading)
         given = {"data": table.data, **_preparation(options, table)}
         if options.labels:
             given["labels"] = read_labels(options.labels, options.data, table.data.shape[0])
@@ -483,7 +465,7 @@ def _report(options: argparse.Namespace) -> int:
         )
     print(f"wrote {target}")
     if facts.refusal:
-        print(f"certpca: refused: {facts.refusal}", file=sys.stderr)
+        _complain(f"refused: {facts.refusal}")
         return EXIT_REFUSED
     return int(run.end())
 
@@ -496,15 +478,7 @@ def _typed_again(options: argparse.Namespace) -> list[str]:
     """Return the options about the data as one would type them."""
     typed = [f"--{flag}" for flag in _TYPED_FLAGS if getattr(options, flag.replace("-", "_"))]
     typed += ["--missing", options.missing] if options.missing != "error" else []
-    return [*typed, *_typed_reading(options)]
-
-
-def _typed_reading(options: argparse.Namespace) -> list[str]:
-    typed = []
-    for name in ("like", "array", *GENOTYPE_SETTINGS, "memory"):
-        value = getattr(options, name)
-        typed += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
-    return typed
+    return [*typed, *typed_again(options)]
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -16,7 +16,9 @@ from certpca.components import decompose, remaining_problem
 from certpca.errors import InvalidDataError, InvalidProblemError
 from certpca.operators import Operator, from_data
 from certpca.operators.covariance import Covariance
+from certpca.operators.inputs import is_sparse
 from certpca.operators.moments import dense_moments, genotype_code, sparse_moments
+from certpca.operators.sparse_format import sound_sparse
 from certpca.result import Status
 from certpca.solvers import Solver
 
@@ -245,7 +247,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         allow_missing: bool | str = "allow-nan" if self.missing == "mean" else True
         return validate_data(
             self,
-            data,
+            sound_sparse(data) if is_sparse(data) else data,
             reset=reset,
             accept_sparse=("csc", "csr"),
             dtype=[np.float64, np.float32, np.int8, np.int16, np.int32, np.int64],  # -9 means missing in integers

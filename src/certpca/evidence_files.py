@@ -9,6 +9,7 @@ import contextlib
 import os
 import re
 import stat
+import tokenize
 import zipfile
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -22,7 +23,7 @@ from certpca.errors import DataFileError, InvalidDataError
 LARGEST_ORDER = 8192  # of density matrices and directions: the checker factors none that are larger
 LARGEST_DENSE_ORDER = 20_000  # of a dual matrix
 MOST_EVIDENCE_BYTES = 16 << 30
-MOST_ARRAYS = 200_000
+MOST_ARRAYS = 5_000_000
 MOST_HEADER_BYTES = 10_000
 ENDING = ".npz"
 DIGITS = 16  # of the digest, in names
@@ -45,8 +46,8 @@ FORMS: dict[str, dict[str, _Form]] = {
     "l0-tree": {
         **_SCREEN,
         "rays": ("f", ("count", "depth")),
-        **{rf"leaf\d{{1,6}}_{name}": form for name, form in _POINT.items()},
-        r"leaf\d{1,6}_weights": ("f", ("count",)),
+        **{rf"leaf\d{{1,9}}_{name}": form for name, form in _POINT.items()},
+        r"leaf\d{1,9}_weights": ("f", ("count",)),
     },
     "l0-reduced": {**_POINT, "basis": ("f", ("features", "depth"))},
     "l0-reduced-random": {**_POINT, "basis": ("f", ("features", "depth"))},
@@ -63,9 +64,9 @@ FORMS: dict[str, dict[str, _Form]] = {
     "search-tree": {
         **_SCREEN,
         "scale": ("f", ()),
-        r"point\d{1,6}_features": ("i", ("depth",)),
-        r"point\d{1,6}_pairs": ("f", ("depth", "depth")),
-        r"point\d{1,6}_alpha": ("f", ("depth",)),
+        r"point\d{1,9}_features": ("i", ("depth",)),
+        r"point\d{1,9}_pairs": ("f", ("depth", "depth")),
+        r"point\d{1,9}_alpha": ("f", ("depth",)),
     },
 }
 FLOATS, WHOLES = ("<f4", "<f8"), ("|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8")
@@ -100,13 +101,16 @@ def all_evidence(target: Path) -> set[str]:
     return {file.name for file in target.parent.iterdir() if ours.fullmatch(file.name)}
 
 
-def named_after_certificate(target: Path, entry: Mapping[str, str]) -> Path | None:
-    """Return the file in which an earlier version kept the evidence of `target`, if it holds what the entry says."""
-    name = target.with_suffix(ENDING).name
-    if entry.get("file") == name:
-        with contextlib.suppress(DataFileError), open_beside(target.parent, name) as stream:
-            return target.with_suffix(ENDING) if digest_of(stream) == entry["digest"] else None
-    return None
+def first_evidence(target: Path) -> Path:
+    """Name the file in which the first version kept the evidence of `target`."""
+    return target.with_suffix(ENDING)
+
+
+def digest_of_file(file: Path) -> str:
+    """Hash a regular file; what cannot be read has no digest."""
+    with contextlib.suppress(DataFileError), open_beside(file.parent, file.name) as stream:
+        return digest_of(stream)
+    return ""
 
 
 def _stem(target: Path) -> str:
@@ -198,7 +202,11 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     if version not in readers:
         msg = f"arrays of version {version} are unknown"
         raise InvalidDataError(msg)
-    shape, _, dtype = readers[version](stream, max_header_size=MOST_HEADER_BYTES)
+    try:
+        shape, _, dtype = readers[version](stream, max_header_size=MOST_HEADER_BYTES)
+    except (MemoryError, RecursionError, SyntaxError, TypeError, ValueError, tokenize.TokenError) as error:
+        msg = "the header of an array cannot be read"
+        raise InvalidDataError(msg) from error
     return shape, dtype
 
 

@@ -14,7 +14,9 @@ from certpca.budget import Progress
 from certpca.components import decompose
 from certpca.errors import InvalidProblemError
 from certpca.operators import Operator, from_kernel
+from certpca.operators.inputs import is_sparse
 from certpca.operators.kernel import KernelFunction, KernelOperator, named_kernel
+from certpca.operators.sparse_format import sound_sparse
 from certpca.result import Status
 from certpca.solvers import Solver
 
@@ -191,7 +193,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _checked(self, data: Any, *, reset: bool) -> Any:
         checked = validate_data(
             self,
-            data,
+            sound_sparse(data) if is_sparse(data) else data,
             reset=reset,
             accept_sparse=self.kernel != "precomputed" and ("csr",),
             dtype=[np.float64, np.float32],

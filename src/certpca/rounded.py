@@ -46,4 +46,6 @@ def _rounded(value: float, digits: int, way: str) -> str:
 def _percent(share: float, places: int, way: str) -> str:
     if not math.isfinite(share):
         return "-" if math.isnan(share) else f"{share:g}"
+    if abs(share) >= 1e6:  # so many digits would tell nothing
+        return f"{_rounded(100 * share, 3, way)}%"
     return f"{(100 * Decimal(share)).quantize(Decimal(1).scaleb(-places), way)}%"

@@ -17,16 +17,17 @@ SOLUTION_FORMAT = "certpca solution 1"
 CERTIFICATE_FORMAT = "certpca certificate 1"
 PATH_FORMAT = "certpca path 1"
 
-MOST_JSON_BYTES = 128 << 20  # of one file; parsed it takes about ten times as much memory
+MOST_JSON_BYTES = 512 << 20  # of one file; parsed it takes about ten times as much memory
 MOST_FEATURES = 10**9
 MOST_SPARSITIES = 10_000  # of one path
-MOST_STEPS = 10**6  # of a history, and entries of anything else that is listed for the reader
+MOST_STEPS = 10**8  # of a history, and entries of anything else that is listed for the reader
 LONGEST_NAME = 10_000  # characters of a feature's name
 LONGEST_TEXT = 2_000  # of any other text
 LONGEST_FILE_NAME = 255
-MOST_READING_VALUES = 100_000  # in the record of how a file was read
+MOST_READING_VALUES = 10**6  # in the record of how a file was read, such as samples kept
 DEEPEST_READING = 6
 UNIT_LENGTH = 1e-6  # how far from one the length of loadings may be
+LARGEST_VARIANCE = 1e300  # multiples of it are still numbers
 SMALL_WHOLE = 2**63 - 1
 
 Check = Callable[[Any, str], None]  # value and where it stands; raises InvalidDataError
@@ -60,7 +61,7 @@ def number(low: float = -math.inf, high: float = math.inf, *, finite: bool = Tru
         real = isinstance(value, float) or (isinstance(value, int) and type(value) is not bool)
         if not real or (isinstance(value, int) and abs(value) > SMALL_WHOLE):
             refuse(where, wanted, value)
-        if finite and not (math.isfinite(value) and low <= value <= high):
+        if not low <= value <= high if math.isfinite(value) else finite:
             refuse(where, wanted, value)
 
     return check
@@ -220,9 +221,10 @@ _DIGEST = text(40, "[0-9a-f]{40}", "40 hexadecimal digits")
 # A plain name: no folders, nothing hidden in it, not the names of this folder and the one above.
 _FILE_NAME = text(LONGEST_FILE_NAME, r"(?!\.{1,2}\Z)[^/\\\x00-\x1f\x7f:]+", "the plain name of a file beside this one")
 _SECONDS = number(0.0, 1e12)
-_ANY_NUMBER = either(null, number(finite=False))
-_SHARE = number(0.0, 1.0 + 1e-6)
+_ANY_NUMBER = either(null, number(-LARGEST_VARIANCE, LARGEST_VARIANCE, finite=False))
+_SHARE = number(0.0, 1.001)  # single precision may add up to a little more than the whole
 
+READING = table_of(plain(MOST_READING_VALUES, DEEPEST_READING, texts=LONGEST_NAME), 1_000)
 NORMALISATION = fields(
     {
         "kind": one_of("matrix", "data"),
@@ -240,8 +242,8 @@ _CERTIFICATE = fields(
         "format": one_of(CERTIFICATE_FORMAT),
         "kind": text(64, "[a-z0-9-]+", "the name of a kind of certificate"),
         "sparsity": whole(1, MOST_FEATURES),
-        "upper_bound": number(0.0),
-        "objective": number(),
+        "upper_bound": number(0.0, LARGEST_VARIANCE),
+        "objective": number(-LARGEST_VARIANCE, LARGEST_VARIANCE),
         "features_in_no_optimum": _COUNT,
         "features_in_every_optimum": _COUNT,
         "matrix": text(),
@@ -256,7 +258,7 @@ _CERTIFICATE = fields(
     {
         "gap": either(null, number()),
         "evidence": fields({"file": _FILE_NAME, "digest": _DIGEST}, others=False),
-        "reading": either(null, table_of(plain(MOST_READING_VALUES, DEEPEST_READING), 1_000)),
+        "reading": READING,
     },
 )
 
@@ -266,7 +268,7 @@ _SOLUTION = fields(
         "support": list_of(_COUNT, MOST_FEATURES),
         "names": either(null, list_of(text(LONGEST_NAME), MOST_FEATURES)),
         "loadings": list_of(number(-1.0 - UNIT_LENGTH, 1.0 + UNIT_LENGTH), MOST_FEATURES),
-        "objective": number(),
+        "objective": number(0.0, LARGEST_VARIANCE),
         "explained_variance_ratio": _SHARE,
         "relative_objective": either(null, _SHARE),  # where there was no time for it
         "size": whole(1, MOST_FEATURES),
@@ -284,6 +286,7 @@ _SOLUTION = fields(
         "upper_bound": either(null, number()),
         "gap": either(null, number()),
         "message": text(),
+        "reading": READING,
         "certificate": either(null, _FILE_NAME, _CERTIFICATE),  # earlier versions only named its file
     },
 )
@@ -313,6 +316,11 @@ def check_certificate(values: Any) -> None:
     _check_loadings(values, unit=False)
     for name in ("features_in_no_optimum", "features_in_every_optimum"):
         whole(0, values["size"])(values[name], name)
+
+
+def check_reading(values: Any) -> None:
+    """Refuse a record of how a file was read that is no mapping of plain values; see `check_solution`."""
+    READING(values, "reading")
 
 
 def check_path(values: Any) -> None:

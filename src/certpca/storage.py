@@ -2,8 +2,10 @@
 
 import contextlib
 import json
+import re
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -12,8 +14,9 @@ from certpca.certificates.checker import Proof
 from certpca.errors import CertpcaError, DataFileError, InvalidDataError
 from certpca.evidence_files import (
     all_evidence,
+    digest_of_file,
     evidence_name,
-    named_after_certificate,
+    first_evidence,
     open_beside,
     read_evidence,
     write_evidence,
@@ -32,6 +35,7 @@ from certpca.schema import (
     SOLUTION_FORMAT,
     check_certificate,
     check_path,
+    check_reading,
     check_solution,
     shown,
 )
@@ -149,6 +153,8 @@ def load_reading(path: str | Path) -> Any:
         fields = _read_json(file, SOLUTION_FORMAT, "a solution")
     except DataFileError:
         fields = _read_json(file, CERTIFICATE_FORMAT, "a solution or a certificate")
+    with _damage_named(file):
+        check_reading(fields.get("reading", {}))
     return fields.get("reading", {})
 
 
@@ -169,6 +175,7 @@ def proof_to_dict(proof: Proof, certificate: Certificate, reading: Mapping[str, 
         "matrix": proof.matrix,
         "normalisation": dict(proof.normalisation),
         "reading": dict(reading),
+        "arithmetic": proof.arithmetic,
     }
 
 
@@ -218,19 +225,27 @@ class _Files:
     def write(self, fields: dict[str, Any] | None = None) -> None:
         """Write everything, the fields given last, and remove what that supersedes."""
         last = [] if fields is None else [(self._target, _json_writer(fields))]
-        earlier = [old for file in self._certificates if (old := named_after_certificate(file, _evidence_of(file)))]
-        write_together([*self._parts, *last], lambda: [*earlier, *self._superseded()])
+        old = [file for file in self._certificates if first_evidence(file).exists() and _names_first_evidence(file)]
+        write_together([*self._parts, *last], lambda: [*map(first_evidence, old), *self._superseded()])
 
     def _superseded(self) -> Iterator[Path]:
         """List evidence that is not used any more, and certificates of the earlier result that need it."""
         folder = self._target.parent
         gone = all_evidence(self._target) - self._used
-        for file in folder.glob("*.certificate.json") if gone else ():
-            if file not in self._certificates and _evidence_of(file).get("file") in gone:
+        earlier = re.compile(rf"{re.escape(self._target.stem)}(\.\d+)?\.certificate\.json")
+        for file in folder.iterdir() if gone else ():
+            others = earlier.fullmatch(file.name) and file not in self._certificates
+            if others and _evidence_of(file).get("file") in gone:
                 yield file
         for certificate in self._certificates:
             gone |= all_evidence(certificate) - self._used
         yield from (folder / name for name in gone)
+
+
+def _names_first_evidence(file: Path) -> bool:
+    """Say whether a certificate of an earlier version needs what lies there under its own name."""
+    entry = _evidence_of(file)
+    return entry.get("file") == first_evidence(file).name and digest_of_file(first_evidence(file)) == entry["digest"]
 
 
 def _evidence_of(file: Path) -> dict[str, str]:
@@ -265,11 +280,7 @@ def _read_json(file: Path, form: str, what: str, *, named: bool = False) -> dict
     """Read a JSON file; where it is `named` by another file and not by the user, it must be a regular one."""
     try:
         with open_beside(file.parent, file.name) if named else file.open("rb") as stream:
-            content = stream.read(MOST_JSON_BYTES + 1)
-        if len(content) > MOST_JSON_BYTES:
-            msg = f"it is larger than {MOST_JSON_BYTES >> 20} MiB"
-            raise ValueError(msg)
-        fields = json.loads(content.decode("utf-8"), object_pairs_hook=_without_repeats)
+            fields = json.loads(_content(stream), object_pairs_hook=_without_repeats)
     except FileNotFoundError as error:
         msg = f"there is no file {str(file)!r}"
         raise DataFileError(msg) from error
@@ -284,12 +295,24 @@ def _read_json(file: Path, form: str, what: str, *, named: bool = False) -> dict
     return fields
 
 
+def _content(stream: IO[bytes]) -> str:
+    """Read a text of limited length, by parts: where it comes from may be endless."""
+    parts, length = [], 0
+    while part := stream.read(1 << 20):
+        parts.append(part)
+        length += len(part)
+        if length > MOST_JSON_BYTES:
+            msg = f"it is larger than {MOST_JSON_BYTES >> 20} MiB"
+            raise ValueError(msg)
+    return b"".join(parts).decode("utf-8")
+
+
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse a mapping that says two things under one name: readers differ in which they believe."""
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        names = [name for name, _ in pairs]
-        msg = f"the field {shown(next(name for name in fields if names.count(name) > 1))} is there twice"
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        msg = f"the field {shown(twice)} is there twice"
         raise ValueError(msg)
     return fields
 

@@ -23,7 +23,7 @@ _helpers: ThreadPoolExecutor | None = None  # of this process, made when they ar
 
 
 def threads_allowed() -> int:
-    """Return how many threads compiled loops may use here: one for each core, unless NUMBA_NUM_THREADS or a limit is set."""
+    """Return how many threads compiled loops may use here: one for each core, or NUMBA_NUM_THREADS, below any limit."""
     most = _most.get()
     return _cores() if most is None else min(most, _cores())
 

@@ -185,6 +185,26 @@ def test_what_is_streamed_cannot_be_rearranged(tmp_path: Path, numbers: np.ndarr
         load_table(file, columns=["1", "3"], memory=memory)
 
 
+@pytest.mark.parametrize("form", ["coo", "csr", "dia", "lil"])
+def test_sparse_tables_of_any_form(tmp_path: Path, numbers: np.ndarray, form: str) -> None:
+    if form == "lil":
+        mmwrite(tmp_path / "a.mtx", sp.csr_array(numbers))
+        file = tmp_path / "a.mtx"
+    else:
+        sp.save_npz(tmp_path / "a.npz", sp.csr_array(numbers).asformat(form))
+        file = tmp_path / "a.npz"
+    table = comes_back(file, {"columns": ["5", "1:2"], "transpose": True, "names": [f"s{index}" for index in range(8)]})
+    np.testing.assert_array_equal(values(table), numbers[:, [4, 0, 1]].T)
+
+
+def test_what_is_no_table_cannot_be_rearranged(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(5.0))
+    assert load_table(tmp_path / "a.npy").understood == "5"
+    for settings in ({"drop": "1"}, {"transpose": True}, {"names": ["a"]}):
+        with pytest.raises(InvalidDataError, match="must be a table with two axes, got 1"):
+            load_table(tmp_path / "a.npy", **settings)
+
+
 def test_names_from_a_file(tmp_path: Path, numbers: np.ndarray) -> None:
     (tmp_path / "names.txt").write_text("\ufeffa one\r\nb\r\n c \r\nd\r\ne\r\nf\r\n\r\n")
     table = comes_back(written(tmp_path, "npy", numbers), {"names": tmp_path / "names.txt"})
@@ -201,6 +221,8 @@ BAD_CHOICES: dict[str, tuple[dict[str, Any], str]] = {
     "position zero": ({"drop": "0"}, r"positions of columns lie in 1\.\.6"),
     "turned around": ({"columns": "4:2"}, r"positions of columns lie in 1\.\.6"),
     "twice": ({"columns": ["f1", "2"]}, "a column is asked for twice"),
+    "runs that overlap": ({"drop": ["1:3", "2:4"]}, r"a column is asked for twice \('2:4' repeats one\)"),
+    "without end": ({"columns": ["1:6"] * 1_000_000}, "a column is asked for twice"),
     "nothing left": ({"drop": ["1:6"]}, "no columns that are left"),
     "a number": ({"columns": [3]}, "columns must be text, got 3"),
     "header": ({"header": True}, "header must be 'yes', 'no' or 'auto', got True"),

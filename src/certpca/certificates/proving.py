@@ -69,7 +69,7 @@ class Prover:
             self.costs.known.add(kind)
         made = replace(
             draft,
-            upper_bound=proof.upper_bound * (1 + ROUNDED_UP),
+            upper_bound=proof.claimable * (1 + ROUNDED_UP),
             objective=proof.objective,
             outside=int(proof.outside.size),
             inside=int(proof.inside.size),

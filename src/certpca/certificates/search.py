@@ -14,6 +14,7 @@ from certpca.arrays import Indices, Vector, to_vector
 from certpca.budget import Late, Progress, never
 from certpca.certificates.branching import TREE_PROOF, TreeSearch
 from certpca.certificates.checker import Examiner
+from certpca.certificates.checker.limits import LARGEST_DENSE
 from certpca.certificates.dual_steps import root_point, split_regions, without_the_rest
 from certpca.certificates.evidence import cover_evidence, level_of, point_evidence, tree_of
 from certpca.certificates.goals import Goal, Incumbent, Shared
@@ -323,6 +324,9 @@ def _can_reduce(operator: Operator, wanted: int | None, progress: Progress) -> b
     """Whether a certificate of smaller depth is possible, and can be checked in the time that is left."""
     source = operator.source()
     possible = source.kind == "data" and source.values.shape[0] <= operator.size
+    if wanted is not None and wanted > LARGEST_FORMED_SIZE:
+        msg = f"a certificate of smaller depth has at most {LARGEST_FORMED_SIZE} directions, got {wanted}"
+        raise InvalidProblemError(msg)
     if wanted is None:
         return possible and progress.remaining > SECONDS_AN_ENTRY * source.values.shape[0] * operator.size
     if not possible:
@@ -393,7 +397,8 @@ def _cheap_bounds(operator: Operator, sparsity: int, late: Late = never) -> list
             ordered = np.partition(part, operator.size - sparsity, axis=0)[operator.size - sparsity :]
             worst = max(worst, float(ordered.sum(axis=0).max()))
         bounds.append(("row-sums", worst))
-    if operator.size <= 512 or (sparsity == operator.size and not late()):
+    fits = dual_depth(operator) <= LARGEST_DENSE
+    if operator.size <= 512 or (sparsity == operator.size and fits and not late()):
         value = leading_on_support(operator, np.arange(operator.size), late=late)[0]
         bounds.append(("largest-eigenvalue", value))
     return bounds

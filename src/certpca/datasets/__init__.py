@@ -15,6 +15,7 @@ from certpca.datasets.parquet import read_parquet
 from certpca.datasets.plink import PlinkFile, read_plink
 from certpca.datasets.plink_writing import write_plink
 from certpca.datasets.reading import reading_from_json
+from certpca.datasets.suspicions import suspicions
 from certpca.datasets.tables import Table, load_table, open_npy
 from certpca.datasets.zarr_files import read_zarr
 
@@ -37,5 +38,6 @@ __all__ = [
     "read_zarr",
     "reading_from_json",
     "rotated_hadamard",
+    "suspicions",
     "write_plink",
 ]

@@ -17,6 +17,12 @@ from certpca.operators.readers import DEFAULT_MEMORY, bytes_in_use, runs
 from certpca.optional import require
 
 
+def columns_of(schema: Any) -> list[str]:
+    """Return the names of the columns; what pandas stores as the index names rows and is none."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in schema.names if name not in index]
+
+
 def read_parquet(
     path: str | PathLike[str],
     *,
@@ -91,7 +97,8 @@ class ParquetReader(LoadableReader):
                 some = ", ".join(held[:20]) + (" …" if len(held) > 20 else "")
                 msg = f"{self._label!r} has no column {name!r}; it has {some}"
                 raise InvalidProblemError(msg)
-        names = tuple(name for name in (held if columns is None else columns) if name not in leave_out)
+        everything = columns_of(self._file.schema_arrow)
+        names = tuple(name for name in (everything if columns is None else columns) if name not in leave_out)
         if not names:
             msg = f"{self._label!r} has no columns that are left to read"
             raise DataFileError(msg)

@@ -144,7 +144,7 @@ def _option(name: str, value: Any) -> str:
         return flag
     if isinstance(value, (list, tuple)):
         texts = [entry if isinstance(entry, str) else " ".join(map(str, entry)) for entry in value]
-        shown = ",".join(texts)
+        shown = ",".join(f'"{text}"' if "," in text else text for text in texts)
         return f"{flag} {quote(shown)}" if len(shown) <= SHOWN else f"{flag} ({len(texts):,} entries)"
     return f"{flag} {quote(str(value))}"
 

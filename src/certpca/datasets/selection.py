@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
+from shlex import quote
 
 from certpca.errors import DataFileError, InvalidProblemError
 
@@ -31,18 +32,29 @@ def chosen_columns(
     places: dict[str, list[int]] = {}
     for index, name in enumerate(held or ()):
         places.setdefault(name, []).append(index)
-    wanted = list(range(width))
-    if columns is not None:
-        wanted = [index for entry in columns for index in _indices(entry, places, width, file)]
-        if len(set(wanted)) < len(wanted):
-            msg = f"{file!r}: a column is asked for twice ({', '.join(columns)})"
-            raise InvalidProblemError(msg)
-    without = {index for entry in drop or () for index in _indices(entry, places, width, file)}
+    wanted = range(width) if columns is None else _once(columns, places, width, file)
+    without = _once(dict.fromkeys(drop or ()), places, width, file)
     left = [index for index in wanted if index not in without]
     if not left:
         msg = f"{file!r} has no columns that are left to read"
         raise DataFileError(msg)
     return left
+
+
+def drop_option(index: int, names: Sequence[str] | None) -> str:
+    """Return the option that leaves a column out, as one would type it."""
+    name = None if names is None else names[index]
+    if name is None or not name.isprintable() or list(names or ()).count(name) > 1:
+        numbered = names is not None and any(POSITIONS.fullmatch(other) for other in names)
+        return f"--drop {index + 1}:{index + 1}" if numbered else f"--drop {index + 1}"
+    if set(name) & set(',"') or name != name.strip():
+        name = '"' + name.replace('"', '""') + '"'
+    return f"--drop {quote(name)}"
+
+
+def left_out(count: int) -> tuple[str, ...]:
+    """Say how many columns are left out, where some are."""
+    return (f"{count} column{'s' if count > 1 else ''} left out",) if count else ()
 
 
 def as_slice(wanted: list[int]) -> slice | list[int]:
@@ -62,6 +74,18 @@ def listed_names(names: str | PathLike[str] | Iterable[str]) -> tuple[str, ...]:
         msg = f"names cannot be read from {str(file)!r}: {getattr(error, 'strerror', None) or error}"
         raise DataFileError(msg) from error
     return tuple(line.strip() for line in text.splitlines() if line.strip())
+
+
+def _once(entries: Iterable[str], places: dict[str, list[int]], width: int, file: str) -> dict[int, None]:
+    """Return the indices of all entries, in their order; as none may come twice, there is an end to it."""
+    found: dict[int, None] = {}
+    for entry in entries:
+        indices = _indices(entry, places, width, file)
+        if any(index in found for index in indices):
+            msg = f"{file!r}: a column is asked for twice ({entry!r} repeats one)"
+            raise InvalidProblemError(msg)
+        found |= dict.fromkeys(indices)
+    return found
 
 
 def _indices(entry: str, places: dict[str, list[int]], width: int, file: str) -> list[int]:

@@ -140,8 +140,8 @@ def _compiled() -> tuple[Any, Any, Any] | None:  # noqa: PLR0915
     """Compile the host loops once, or do without where numba is not to be had.
 
     They are not parallel themselves: numba's own threads survive no fork and, in one of its layers, serve one caller
-    at a time. `in_threads` calls them for several runs at once instead, since they release the interpreter. NumPy's rules
-    for divisions by zero leave the inner loops without branches, so that they are vectorised.
+    at a time. `in_threads` calls them for several runs at once instead, since they release the interpreter. NumPy's
+    rules for divisions by zero leave the inner loops without branches, so that they are vectorised.
     """
     try:
         import numba

@@ -33,6 +33,7 @@ from certpca.operators.moments import (
     sparse_moments,
 )
 from certpca.operators.readers import ArrayReader, Reader
+from certpca.operators.sparse_format import by_columns
 from certpca.operators.streamed import StreamedCovariance
 
 STREAMED_FROM = 2 << 30  # bytes of a memory map from which it is walked over by blocks that fit a budget
@@ -192,7 +193,7 @@ def from_data(
         refuse_device(None if client is None else device, "data on the workers of a client")
         values = to_device(values, device)
     if sparse:
-        given = values = _sparse_columns(values)
+        given = values = by_columns(values)
     if client is not None:
         values = on_workers(values, client)
     kind, code, moments = _looked_at(values, center=center)
@@ -297,16 +298,6 @@ def refuse_device(device: str | None, what: str) -> None:
     if device is not None:
         msg = f"device={device!r} is for dense arrays in memory; {what} cannot be moved there"
         raise InvalidProblemError(msg)
-
-
-def _sparse_columns(values: Any) -> Any:
-    from scipy.sparse import csc_array
-
-    columns = csc_array(values)
-    if not columns.has_canonical_format:
-        columns = columns.copy()  # the caller's own object is never changed
-        columns.sum_duplicates()
-    return columns if columns.dtype.kind == "f" else columns.astype(np.float64)
 
 
 def _fill_sparse(values: Any, mean: Vector) -> Any:

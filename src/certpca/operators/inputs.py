@@ -8,6 +8,7 @@ import numpy as np
 from certpca.arrays import Array, is_array, is_host, namespace
 from certpca.errors import InvalidDataError
 from certpca.operators.readers import Reader
+from certpca.operators.sparse_format import sound_sparse
 
 
 def values_and_names(data: Any) -> tuple[Any, Any]:
@@ -31,6 +32,8 @@ def values_and_names(data: Any) -> tuple[Any, Any]:
         except ValueError as error:
             msg = f"data must be a rectangular table of numbers: {error}"
             raise InvalidDataError(msg) from error
+    if is_sparse(data) and data.ndim == 2:
+        data = sound_sparse(data)  # before anything else is asked of it
     known = is_sparse(data) or is_host(data)
     kind = data.dtype.kind if known else _kind_elsewhere(data)
     if kind == "c":

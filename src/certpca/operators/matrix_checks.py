@@ -7,6 +7,7 @@ import numpy as np
 from certpca.arrays import Array, is_host, namespace, to_vector
 from certpca.errors import InvalidDataError
 from certpca.operators.inputs import is_sparse
+from certpca.operators.sparse_format import by_columns
 
 SYMMETRY_TOLERANCE = 1e-8  # relative to the largest entry; 1e-5 in single precision
 INDEFINITE_TOLERANCE = 1e-6  # a smallest eigenvalue below minus this, relative to the largest, is refused
@@ -55,12 +56,7 @@ def checked_sparse_matrix(matrix: Any) -> Any:
     """Return a symmetric floating matrix by columns, or name what is wrong."""
     from scipy.sparse import csc_array
 
-    matrix = csc_array(matrix)
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()  # the caller's own object is never changed
-        matrix.sum_duplicates()
-    if matrix.dtype.kind != "f":
-        matrix = matrix.astype(np.float64)
+    matrix = by_columns(matrix)
     bad = np.flatnonzero(~np.isfinite(matrix.data))
     coordinates = matrix.tocoo()
     if bad.size:

@@ -13,6 +13,7 @@ from certpca.operators.file_reader import FileReader
 from certpca.operators.moments import Moments, sparse_moments
 from certpca.operators.readers import DEFAULT_MEMORY, Reader
 from certpca.operators.scratch import scratch_array
+from certpca.operators.sparse_format import require_room
 from certpca.read_ahead import read_ahead
 
 INDEX_BYTES = 8
@@ -55,7 +56,11 @@ class SparseReader(FileReader):
         if 0 in shape:
             msg = f"data must not be empty, got {shape[0]} rows and {shape[1]} columns"
             raise InvalidDataError(msg)
-        self.shape = shape
+        try:
+            self.shape = require_room(shape)
+        except InvalidDataError as error:
+            msg = f"{label}: {error}"
+            raise DataFileError(msg) from error
         kind = working_form(np.dtype(data.dtype))
         self.dtype = kind if kind.kind == "f" else np.dtype(np.float64)
         self.by_columns = self._columns_first = form == "csc"

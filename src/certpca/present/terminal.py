@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 from certpca.budget import Listener, Step
 from certpca.certificates.checker import Proof
+from certpca.present.plain_text import one_line, visible
 from certpca.result import FAILURE, PROVED_OPTIMAL, Certificate, Solution, share_lost
 from certpca.rounded import down, percent_down, percent_up, up
 from certpca.solvers import available_solvers
@@ -17,10 +18,23 @@ FIRST_LINE, NEXT_LINES = 10.0, 30.0  # seconds until, and between, lines of prog
 
 
 def console_for(stream: TextIO) -> Any:
-    """Return a rich console; a stream that is not a terminal gets plain text of fixed width."""
-    from rich.console import Console
+    """Return a rich console; a stream that is not a terminal gets plain text of fixed width.
 
-    return Console(file=stream, highlight=False, width=None if stream.isatty() else 110)
+    Whatever is printed may come from a file, so no character of it reaches the terminal as a command.
+    """
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Harmless(Console):
+        def render_str(self, text: str, **settings: Any) -> Any:
+            return super().render_str(visible(text), **settings)  # before it is measured
+
+        def render(self, renderable: Any, options: Any = None) -> Any:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else visible(text), style, control)
+
+    width = None if stream.isatty() else 110
+    return Harmless(file=stream, markup=False, emoji=False, highlight=False, width=width)
 
 
 @contextmanager
@@ -75,7 +89,9 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
     from rich.text import Text
 
     console = console_for(stream)
-    console.print(Text(f"{solution.support.size} of {solution.size} features", style="bold") + f", {solution.matrix}")
+    console.print(
+        Text(f"{solution.support.size} of {solution.size} features", style="bold") + f", {visible(solution.matrix)}"
+    )
     facts = _facts()
     facts.add_row("objective", down(solution.objective))
     facts.add_row("explained variance", f"{percent_down(solution.explained_variance_ratio)} of the total")
@@ -94,7 +110,7 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
     order = sorted(range(solution.support.size), key=lambda i: -abs(solution.loadings[i]))
     for position in order[:MOST_LOADINGS]:
         name = solution.names[position] if solution.names else str(solution.support[position])
-        table.add_row(Text(name), f"{solution.loadings[position]:+.4f}")  # brackets in names are not markup
+        table.add_row(Text(one_line(name)), f"{solution.loadings[position]:+.4f}")  # brackets in names are not markup
     console.print(table)
     if len(order) > MOST_LOADINGS:
         console.print(f"... and {len(order) - MOST_LOADINGS} smaller loadings (--json lists all)")
@@ -130,6 +146,7 @@ def print_proof(proof: Proof, certificate: Certificate, read_as: str, stream: Te
     facts.add_row("gap", gap_in_words(proof.gap))
     facts.add_row("in no optimum", f"{proof.outside.size} of {proof.size} features")
     facts.add_row("in every optimum", f"{proof.inside.size} features")
+    facts.add_row("computed with", proof.arithmetic)
     _add_probability(facts, proof)
     _print_claim("The certificate holds. ", proof, facts, stream)
 
@@ -146,7 +163,7 @@ def _add_fact(facts: Any, name: str, text: str) -> None:
     """Add a text that may come from a file: brackets in it are not markup."""
     from rich.text import Text
 
-    facts.add_row(name, Text(text))
+    facts.add_row(name, Text(visible(text)))
 
 
 def _add_probability(facts: Any, proved: Certificate | Proof) -> None:
@@ -176,10 +193,11 @@ def _facts() -> Any:
 def print_comparison(solutions: Sequence[Solution], stream: TextIO) -> None:
     """Print several solutions of one problem side by side."""
     from rich.table import Table
+    from rich.text import Text
 
     first = solutions[0]
     console = console_for(stream)
-    console.print(f"[bold]{first.matrix}[/bold], {first.size} features, sparsity {first.sparsity}")
+    console.print(Text(visible(first.matrix), style="bold") + f", {first.size} features, sparsity {first.sparsity}")
     table = Table(header_style="bold")
     table.add_column("solver")
     table.add_column("in the paper")

@@ -11,6 +11,7 @@ import numpy as np
 
 from certpca.budget import Progress
 from certpca.certificates.branching import TREE_PROOF, TreeSearch
+from certpca.certificates.checker.limits import MOST_NODES
 from certpca.certificates.proving import Prover
 from certpca.certificates.tree_states import TreeStates
 from certpca.errors import InvalidProblemError
@@ -22,6 +23,7 @@ from certpca.solvers.base import register
 
 ROUNDINGS = 1e-7  # what the proof may add to the gap
 SEARCHING = 0.7  # share of the time for the tree, the rest being for its start
+MOST_VISITED = MOST_NODES // 3  # each visit may leave two open nodes; the checker walks over all of them
 LARGEST = 4096  # features: the search holds several matrices of that size
 
 
@@ -35,7 +37,7 @@ class BranchAndBound:
     gap
         Stop when the component is proved to be within this share of the optimum.
     nodes
-        Largest number of nodes; zero for no limit.
+        Largest number of nodes; zero for as many as can be checked, which are three million.
     memory
         GiB that stored dual points may take.
     workers
@@ -89,7 +91,7 @@ class BranchAndBound:
             going = progress.tick(at.value, at.upper_bound, at.note) and not late()
             if at.upper_bound <= at.value * (1 + aim):
                 break
-            full = 0 < self.nodes <= at.nodes or at.stored_bytes > self.memory * 2**30
+            full = at.nodes >= (self.nodes or MOST_VISITED) or at.stored_bytes > self.memory * 2**30
             if at.open_nodes and (not going or full):
                 finished = False
                 break

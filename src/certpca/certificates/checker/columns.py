@@ -19,6 +19,7 @@ from certpca.certificates.checker.sparse_columns import (
     entries_of,
     nearly_zero,
 )
+from certpca.certificates.checker.sparse_table import SparseTable, is_sparse
 from certpca.read_ahead import read_ahead
 from certpca.result import Source
 
@@ -38,13 +39,14 @@ def stored_columns(values: Any, columns: slice, chosen: Any = None) -> NDArray[A
         columns = slice(columns.start + int(chosen[0]), columns.start + int(chosen[-1]) + 1)
         chosen = chosen - chosen[0]
     part = values[:, columns]
-    part = part.toarray() if hasattr(part, "toarray") else to_numpy(part)
+    part = np.asarray(SparseTable(part)[:, :] if is_sparse(part) else to_numpy(part))
+    require(part.dtype.kind in "biuf", f"the data hold {part.dtype}, not real numbers")
     return np.asarray(part if chosen is None else part[:, chosen])
 
 
 def sliceable(values: Any) -> Any:
     """Return values whose columns can be cut out."""
-    return values.tocsc() if getattr(values, "format", "csc") != "csc" else values
+    return SparseTable(values) if is_sparse(values) else values
 
 
 class Columns:
@@ -59,7 +61,7 @@ class Columns:
         self.rows, self.size = (int(side) for side in source.values.shape)
         self._gaps = np.ones(self.size, dtype=bool)  # columns that may have missing values
         largest = np.empty(self.size)
-        entries = entries_of(source.values)
+        entries = entries_of(self._values)
         if entries is not None and np.isfinite(entries.values).all():
             largest, self._gaps[:] = entries.largest(), False
         else:  # some may be missing
@@ -71,6 +73,7 @@ class Columns:
             "the data have missing values and no rule for them",
         )
         require(bool(np.isfinite(largest).all()), "the data have values that are not finite")
+        self.any_nonzero = bool(largest.any())
         # Correlations scale every column by a power of two of its own; else one serves all, and the divisor has one.
         exponents = np.frexp(largest if source.scale is True else np.full(self.size, largest.max()))[1]
         mantissa, power = math.frexp(source.divisor)
@@ -189,12 +192,12 @@ def _expected_spread(share: Vector, off: Vector) -> tuple[Vector, Vector]:
     return np.sqrt(2 * spread), 2 * off / spread + gamma(16)
 
 
-def fingerprint(source: Source) -> str:
+def fingerprint(source: Source, *, thin_apart: bool = True) -> str:
     """Hash the values, by columns, with the shape and the normalisation.
 
     Columns of small whole numbers are hashed as bytes and the others as float64, whatever type holds them, and columns
     that are nearly all zero by their other entries; which are which is hashed too, so that different values never hash
-    the same numbers.
+    the same numbers. The first version hashed columns of zeros like others (`thin_apart` false).
     """
     values = sliceable(source.values)
     rows, size = (int(side) for side in values.shape)
@@ -203,7 +206,7 @@ def fingerprint(source: Source) -> str:
     zero_free = ZeroFree()
     if entries is not None:  # what is thin need not be looked at by rows
         small = _all_whole(entries)
-        thin = nearly_zero(entries.counts, rows, small)
+        thin = nearly_zero(entries.counts, rows, small) & thin_apart
         zero_free.add(entries.of(thin))
     whole, others = blake2b(digest_size=20), blake2b(digest_size=20)
     left = [part for part in column_slices(rows, size) if not thin[part].all()]
@@ -217,7 +220,7 @@ def fingerprint(source: Source) -> str:
     for part, (looked_at, small[part]) in read_ahead(left, read):
         stored = looked_at
         if entries is None:
-            thin[part] = nearly_zero(np.count_nonzero(stored, axis=0), rows, small[part])
+            thin[part] = nearly_zero(np.count_nonzero(stored, axis=0), rows, small[part]) & thin_apart
             if thin[part].any():
                 zero_free.add(entries_by_rows(stored[:, thin[part]]))
                 stored = stored[:, ~thin[part]]

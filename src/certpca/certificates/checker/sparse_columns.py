@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certpca.arrays import Indices, Vector
+from certpca.certificates.checker.sparse_table import SparseTable
 
 FEW = 8  # a column is hashed without its zeros where fewer than one entry in this many is none,
 FEW_WHOLE = 64  # or one in this many where its entries are small whole numbers, which take a byte each
@@ -52,19 +53,8 @@ class Entries:
 
 
 def entries_of(values: Any) -> Entries | None:
-    """Return the entries of a scipy.sparse matrix, or None for anything else."""
-    if not hasattr(values, "tocsc"):
-        return None
-    columns = values.tocsc(copy=True)
-    columns.sum_duplicates()  # sorts too
-    kept = columns.data != 0
-    starts = np.concatenate([[0], np.cumsum(kept)])[columns.indptr]
-    return Entries(
-        int(columns.shape[0]),
-        columns.indices[kept].astype(np.intp),
-        columns.data[kept],
-        starts.astype(np.intp),
-    )
+    """Return the entries of a sparse table, or None for anything else."""
+    return Entries(values.shape[0], *values.entries()) if isinstance(values, SparseTable) else None
 
 
 def _by_columns(operation: Any, terms: Vector, starts: Indices) -> Vector:

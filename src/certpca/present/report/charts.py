@@ -42,6 +42,8 @@ def path_chart(facts: Facts, path: Path) -> Chart | None:
         else padded(sparsities[0], sparsities[-1], "number of nonzero loadings")
     )
     frame = Frame(across, Axis(0.0, top * 1.06 or 1.0, label, suffix=suffix), "path")
+    if not frame.drawable:
+        return None
     marks, legend = [], [Key(FOUND_KEY, "captured")]
     own = facts.solution.sparsity
     if across.low <= own <= across.high:
@@ -86,6 +88,8 @@ def history_chart(facts: Facts) -> Chart | None:
     log = end > WIDE * times[0]
     across = Axis(times[0], end * 1.05, "seconds", log=True) if log else Axis(0.0, end * 1.02, "seconds")
     frame = Frame(across, padded(low, high, label, suffix), "history")
+    if not frame.drawable:
+        return None
     marks = [f'<path class="found" d="{_stairs(frame, times, objectives)}"/>']
     legend = [Key(STEP_KEY, "captured by the best found")]
     if finite:
@@ -124,7 +128,7 @@ def scores_chart(facts: Facts, scores: Scores) -> Chart:
 
 def _unit(facts: Facts) -> tuple[float, str, str]:
     """Measure variance in per cent of the total where that is known."""
-    if facts.trace > 0:
+    if facts.trace > 0 and math.isfinite(100 / facts.trace):
         return 100 / facts.trace, "share of the variance", f"{NBSP}%"
     return 1.0, "variance captured", ""
 
