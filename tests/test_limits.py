@@ -95,7 +95,8 @@ def test_whoever_is_told_to_stop_is_cut_short_and_so_is_the_whole(clock: Clock) 
     first, second = whole.part(0.1), whole.part(0.5)
     clock.now = 2.0
     assert second.tick(1.0) is not False
-    assert not (whole.cut_short or second.cut_short)
+    assert not whole.cut_short
+    assert not second.cut_short
     assert first.late()
     assert first.cut_short
     assert whole.cut_short
@@ -137,7 +138,7 @@ def test_proofs_have_a_limit_by_default_and_a_budget_of_nothing_has_none() -> No
 @pytest.mark.parametrize("sparsity", [10, 550])
 def test_solvers_end_inside_their_long_steps(clock: Clock, slow_data: Any, solver: str, sparsity: int) -> None:
     solution = certpca.solve(slow_data, sparsity, solver, budget=Budget(seconds=6))
-    assert clock.now <= 6 + 5
+    assert clock.now <= 6 + 6
     assert solution.support.size == sparsity or solver == "sdp-threshold"
     assert solution.status is (Status.OUT_OF_BUDGET if clock.now >= 6 else Status.CONVERGED)
     assert 0 < solution.relative_objective <= 1 or math.isnan(solution.relative_objective)
