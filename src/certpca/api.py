@@ -10,6 +10,7 @@ import numpy as np
 from certpca.arrays import Indices, Vector, fix_sign
 from certpca.budget import Budget, Listener, Progress
 from certpca.certificates.checker import Examiner, Proof, check
+from certpca.certificates.near_one import InDataUnits, examiner_of, in_data_units, solution_in_data_units
 from certpca.certificates.search import Goal, find_certificate, verified
 from certpca.checkpoint import Checkpoint, opened
 from certpca.errors import CertificateError, InvalidProblemError
@@ -78,8 +79,11 @@ def solve(
     if not hasattr(method, "propose"):
         msg = f"solver must be a name (see available_solvers) or a solver object, got {solver!r}"
         raise InvalidProblemError(msg)
-    progress = Progress(budget, listener)
+    heard = InDataUnits(listener)
+    progress = Progress(budget, heard)
     operator = as_operator(data, **options)
+    near = operator.near_one()
+    heard.power = units = near.power - operator.power
     count = checked_sparsity(sparsity, operator.size)
     generator = _generator(rng)
 
@@ -89,7 +93,7 @@ def solve(
 
     with opened(checkpoint, facts) as states:
         gap = target_gap if certify else None
-        return _solved(operator, count, method, refit, generator, progress, gap, states)
+        return solution_in_data_units(_solved(near, count, method, refit, generator, progress, gap, states), units)
 
 
 def _solved(
@@ -163,7 +167,7 @@ def _proposed(
     if state is not None:
         known = candidate_from_state(state)
         if known.certificate is not None:
-            verified(known.certificate, Examiner(operator.source()))
+            verified(known.certificate, examiner_of(operator))
         return known
     seen = operator if method.runs_on_device else on_host(operator)
     candidate = method.propose(seen, count, progress, rng)
@@ -230,8 +234,11 @@ def certify(
     if depth is not None and not depth >= 1:
         msg = f"depth must be a positive number of directions, got {depth}"
         raise InvalidProblemError(msg)
-    progress = Progress(budget, listener)
+    heard = InDataUnits(listener)
+    progress = Progress(budget, heard)
     operator = as_operator(data, **options)
+    near = operator.near_one()
+    heard.power = units = near.power - operator.power
     count = checked_sparsity(sparsity, operator.size)
     generator = _generator(rng)
     if solution is not None and (solution.size != operator.size or solution.support.size > count):
@@ -250,12 +257,14 @@ def certify(
     with opened(checkpoint, facts) as states:
         progress.checkpoint = None if states is None else states.part("proof")
         if solution is None:
-            searching = Progress(budget, listener)
-            solution = _solved(operator, count, solver_named("auto"), True, generator, searching, None, states)
+            searching = Progress(budget, heard)
+            solution = _solved(near, count, solver_named("auto"), True, generator, searching, None, states)
             progress.interrupted = solution.status is Status.INTERRUPTED  # one Ctrl-C ends both
         with progress.until_interrupted():
-            goal = Goal(target_gap, branching, warm, semidefinite, depth=depth)
-            return find_certificate(operator, count, solution.support, solution.loadings, goal, progress)
+            known = None if warm is None else in_data_units(warm, -units)
+            goal = Goal(target_gap, branching, known, semidefinite, depth=depth)
+            found = find_certificate(near, count, solution.support, solution.loadings, goal, progress)
+            return in_data_units(found, units)
 
 
 def solve_sdp(
@@ -294,11 +303,16 @@ def solve_sdp(
     if not 0 < gap < 1 or not memory > 0:
         msg = f"gap must lie in (0, 1) and memory must be positive, got {gap} and {memory}"
         raise InvalidProblemError(msg)
-    progress = Progress(budget, listener)
+    heard = InDataUnits(listener)
+    progress = Progress(budget, heard)
     operator = as_operator(data, **options)
+    near = operator.near_one()
+    heard.power = units = near.power - operator.power
     count = checked_sparsity(sparsity, operator.size)
+    known = None if warm is None else warm.times_two_to(-units)
     with progress.until_interrupted():
-        return solve_relaxation(operator, count, progress, gap=gap, memory=memory * 2**30, warm=warm)
+        found = solve_relaxation(near, count, progress, gap=gap, memory=memory * 2**30, warm=known)
+    return found.times_two_to(units)
 
 
 def verify(certificate: Certificate, data: Any) -> Proof:

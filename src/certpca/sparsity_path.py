@@ -21,6 +21,7 @@ import numpy as np
 from certpca.api import checked_sparsity, run_facts, solve
 from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Budget, Listener, Progress, Step
+from certpca.certificates.near_one import InDataUnits, solution_in_data_units
 from certpca.certificates.search import Goal, Shared, find_certificate
 from certpca.checkpoint import Checkpoint, opened
 from certpca.errors import InvalidProblemError
@@ -161,21 +162,24 @@ def path(
         asked = {"sparsities": wanted, "certify": certify, **({"target_gap": target_gap} if certify else {})}
         return {**run_facts("path", operator, rng), **asked}
 
+    near = operator.near_one()
+    heard = InDataUnits(listener)
+    heard.power = units = near.power - operator.power
     with opened(checkpoint, facts) as states:
-        clock = _Clock(budget, listener, states)
+        clock = _Clock(budget, heard, states)
         with clock.whole.until_interrupted():
-            search = _Search(operator, wanted, clock)
+            search = _Search(near, wanted, clock)
             search.run(rng)
             certificates = search.certificates(target_gap) if certify else [None] * len(wanted)
             search.pad()
     solutions: list[Solution] = []
     for sparsity, support, certificate in zip(wanted, search.supports, certificates, strict=True):
         found = _Found(support, clock.status, search.largest, certificate)
-        solution = solve(operator, sparsity, found)
+        solution = solve(near, sparsity, found)
         if solutions and solution.objective < solutions[-1].objective:  # rounding, where padding gained nothing
-            solution = solve(operator, sparsity, replace(found, support=solutions[-1].support))
+            solution = solve(near, sparsity, replace(found, support=solutions[-1].support))
         solutions.append(solution)
-    return Path(tuple(solutions), clock.whole.seconds)
+    return Path(tuple(solution_in_data_units(solution, units) for solution in solutions), clock.whole.seconds)
 
 
 @dataclass(frozen=True, slots=True)

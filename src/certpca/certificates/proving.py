@@ -8,6 +8,7 @@ import numpy as np
 from certpca.arrays import Indices, Vector
 from certpca.certificates.checker import Examiner
 from certpca.certificates.checker.check import Proof
+from certpca.certificates.near_one import NearExaminer, examiner_of
 from certpca.operators.base import Operator
 from certpca.result import Certificate
 
@@ -15,10 +16,10 @@ ROUNDED_UP = 1e-8  # relative; what another machine's roundings may add to the c
 
 
 class Prover:
-    """Makes certificates for one operator and one sparsity."""
+    """Makes certificates for one operator and one sparsity, in the units of the operator."""
 
-    def __init__(self, operator: Operator, sparsity: int, examiner: Examiner | None = None) -> None:
-        self._examiner = Examiner(operator.source()) if examiner is None else examiner
+    def __init__(self, operator: Operator, sparsity: int, examiner: Examiner | NearExaminer | None = None) -> None:
+        self._examiner = examiner_of(operator) if examiner is None else examiner
         self._blank = Certificate(
             kind="",
             size=operator.size,

@@ -16,6 +16,7 @@ from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Progress
 from certpca.certificates.branching import TreeSearch
 from certpca.certificates.checker import Examiner
+from certpca.certificates.near_one import NearExaminer, examiner_of
 from certpca.certificates.proving import ROUNDED_UP, Prover
 from certpca.certificates.tree_states import TreeStates
 from certpca.errors import CertificateError, DataFileError, InvalidProblemError
@@ -94,9 +95,9 @@ class Shared:
         return DualProblem(self._operator, 1)
 
     @cached_property
-    def examiner(self) -> Examiner:
+    def examiner(self) -> Examiner | NearExaminer:
         """The checker, with the data prepared."""
-        return Examiner(self._operator.source())
+        return examiner_of(self._operator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ def find_certificate(
     return certificate
 
 
-def verified(certificate: Certificate, examiner: Examiner) -> Certificate:
+def verified(certificate: Certificate, examiner: Examiner | NearExaminer) -> Certificate:
     """Return a certificate from a checkpoint if it holds."""
     try:
         examiner.check(certificate)

@@ -4,6 +4,7 @@ Entry (i, j) is k(x_i, x_j). Centring in feature space multiplies by H = I − 1
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from functools import partial
 from typing import Any, final
 
@@ -11,8 +12,9 @@ import numpy as np
 
 from certpca.arrays import Array, Indices, Vector, namespace
 from certpca.errors import InvalidDataError, InvalidProblemError
-from certpca.operators.base import LARGEST_FORMED_SIZE, Factor, Operator
+from certpca.operators.base import LARGEST_FORMED_SIZE, Factor, Operator, divided, even_power
 from certpca.operators.explicit import factor_of_matrix
+from certpca.result import Source
 
 KernelFunction = Callable[[Any, Any], Any]
 
@@ -61,6 +63,7 @@ class KernelOperator(Operator):
     ) -> None:
         self._samples = samples
         self._kernel = kernel
+        self._whole: KernelOperator | None = None  # where this is that one divided by a power of two
         self.size = int(samples.shape[0])
         self.xp, self.dtype, self.device = namespace(np.empty(0)), np.dtype(np.float64), "cpu"
         self.names = names
@@ -86,7 +89,22 @@ class KernelOperator(Operator):
         if not np.isfinite(block).all():
             msg = "the kernel returned values that are not finite; check its parameters and the scale of the data"
             raise InvalidDataError(msg)
-        return block
+        return block if self._whole is None else np.asarray(divided(block, self.power))
+
+    def near_one(self) -> Operator:
+        """Divide kernel values as soon as they are there."""
+        power = even_power(float(self._diagonal.max()))
+        if power == 0 or self._whole is not None:
+            return self
+        made = copy(self)
+        made._whole, made.power = self, power
+        made.row_means, made.mean = divided(self.row_means, power), float(divided(self.mean, power))
+        made._diagonal = divided(self._diagonal, power)
+        return made
+
+    def source(self) -> Source:
+        """Form the matrix as it is."""
+        return super().source() if self._whole is None else self._whole.source()
 
     def _row_blocks(self) -> Iterator[tuple[slice, Vector]]:
         height = max(1, BLOCK_BYTES // (8 * self.size))
