@@ -199,7 +199,7 @@ def _covariance(
     device: str | None = None,
     client: Any = None,
     names: Any = None,
-    code: int | None | Undecided = Undecided.UNDECIDED,
+    code: int | Undecided | None = Undecided.UNDECIDED,
 ) -> Covariance:
     _check_options(missing, scale, ddof, center=center)
     if isinstance(data, np.memmap) and (data.nbytes >= STREAMED_FROM or client is not None):
@@ -255,7 +255,7 @@ def _check_options(missing: Missing, scale: Scale, ddof: int | None, *, center: 
 
 
 def _looked_at(
-    values: Any, code: int | None | Undecided, *, center: bool
+    values: Any, code: int | Undecided | None, *, center: bool
 ) -> tuple[type[Covariance], int | None, Moments]:
     """Return the kind of operator for the data, what marks missing values in them, and their moments."""
     if isinstance(values, Reader):
@@ -425,7 +425,7 @@ def _common_half(spread: Vector, power: Any, names: tuple[str, ...] | None) -> i
     small = top < 0
     msg = (
         f"{label_of(largest, names)} has the largest variance, about 1e{top * math.log10(2):.0f}: too "
-        f"{'small' if small else 'large'} for numbers in double precision; {'multiply' if small else 'divide'} the data "
+        f"{'small' if small else 'large'} to square in double precision; {'multiply' if small else 'divide'} the data "
         f"by a constant, such as 2**{abs(top) // 2}, or use correlations (scale=True)"
     )
     raise InvalidDataError(msg)

@@ -105,7 +105,7 @@ def _out_of_range(mean: Vector, squares: Vector, infinite: NDArray[np.bool_]) ->
 
 
 def _rescaled(numbers: Vector, code: int | None, *, center: bool) -> Moments:
-    """Return the moments of columns that are first divided by powers of two, so that their largest number is near one."""
+    """Return the moments of columns that are divided by powers of two first, so that their largest number is near 1."""
     absent = np.isnan(numbers) if code is None else np.isnan(numbers) | (numbers == code)
     numbers = np.where(absent, 0.0, numbers)
     count = (numbers.shape[0] - absent.sum(axis=0)).astype(np.float64)
