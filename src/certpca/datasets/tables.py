@@ -208,8 +208,7 @@ def _is_table(archive: Any, name: str) -> bool:
 
 def _read_parquet(file: Path, wanted: _Wanted) -> Table:
     parquet = require("pyarrow.parquet", extra="parquet", purpose="reading .parquet files")
-    about = parquet.read_metadata(file)
-    if wanted.memory is not None or 8 * about.num_rows * about.num_columns >= STREAMED_FROM:
+    if wanted.memory is not None or _decoded_bytes(parquet.read_metadata(file)) >= STREAMED_FROM:
         from certpca.datasets.parquet import read_parquet
 
         reader = read_parquet(file, memory=wanted.budget)
@@ -224,6 +223,10 @@ def _read_parquet(file: Path, wanted: _Wanted) -> Table:
             raise DataFileError(msg)
         columns.append(values)
     return Table(np.column_stack(columns), tuple(frame.column_names))
+
+
+def _decoded_bytes(about: Any) -> int:
+    return 8 * int(about.num_rows) * int(about.num_columns)
 
 
 def _read_matrix_market(file: Path) -> Table:

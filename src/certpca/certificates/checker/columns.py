@@ -175,7 +175,7 @@ def fingerprint(source: Source) -> str:
         if small.any():
             whole.update(_bytes_of(stored if small.all() else stored[:, small], np.int8))
         if not small.all():
-            others.update(_bytes_of(stored[:, ~small], np.float64))
+            others.update(_bytes_of(stored[:, ~small] if small.any() else stored, np.float64))
     digest = blake2b(repr((rows, size, sorted(source.normalisation().items()))).encode(), digest_size=20)
     for text in (np.packbits(kinds).tobytes(), whole.digest(), others.digest()):
         digest.update(text)
