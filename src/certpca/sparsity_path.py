@@ -32,6 +32,7 @@ from certpca.arguments import (
 from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Budget, Listener, Progress, begun
 from certpca.certificates.goals import Goal, Shared
+from certpca.certificates.near_one import solution_in_data_units
 from certpca.certificates.proving import Prover
 from certpca.certificates.search import find_certificate
 from certpca.checkpoint import opened
@@ -176,9 +177,12 @@ def path(
         asked = {"sparsities": wanted, "certify": certify, **({"target_gap": target_gap} if certify else {})}
         return {**run_facts("path", operator, rng), **asked}
 
+    near = operator.near_one()
+    units = near.power - operator.power
     with opened(checkpoint, facts) as states, progress.until_interrupted():
         whole = progress.part(checkpoint=states)
-        search = _Search(operator, wanted, whole)
+        whole.power += units
+        search = _Search(near, wanted, whole)
         share = (1 - SEARCHING_BEFORE_PROOFS if certify else 1 - SEARCHING) * whole.remaining
         with whole.setting_aside(share if whole.timed else 0.0):
             search.run(rng)
@@ -191,13 +195,13 @@ def path(
     ):
         proved = None if certificate is None or status is not Status.CONVERGED else certificate.status
         found = _Found(support, loadings, proved or status, search.largest, certificate)
-        solution = solve(operator, sparsity, found)
+        solution = solve(near, sparsity, found)
         if solutions and solution.objective < solutions[-1].objective:  # rounding, where padding gained nothing
             solution = solve(
-                operator, sparsity, replace(found, support=solutions[-1].support, loadings=solutions[-1].loadings)
+                near, sparsity, replace(found, support=solutions[-1].support, loadings=solutions[-1].loadings)
             )
         solutions.append(solution)
-    return Path(tuple(solutions), whole.seconds)
+    return Path(tuple(solution_in_data_units(solution, units) for solution in solutions), whole.seconds)
 
 
 @dataclass(frozen=True, slots=True)
