@@ -90,6 +90,6 @@ def test_budgets_of_no_number_are_refused(limits: dict[str, Any]) -> None:
 
 def test_numbers_of_numpy_are_numbers() -> None:
     budget: Any = {"seconds": np.float32(60), "steps": np.int64(1000)}
-    gap: Any = np.float64(0.01)
-    more: Any = {"certify": True, "target_gap": gap, "rng": np.uint8(3), "budget": certpca.Budget(**budget)}
-    assert certpca.solve(DATA, np.int64(3), **more).certificate is not None
+    sparsity: Any = np.int64(3)
+    more: Any = {"certify": True, "target_gap": np.float64(0.01), "rng": np.uint8(3)}
+    assert certpca.solve(DATA, sparsity, budget=certpca.Budget(**budget), **more).certificate is not None
