@@ -22,6 +22,12 @@ def test_import_loads_only_certpca_and_the_standard_library() -> None:
     assert loaded - set(sys.stdlib_module_names) == {"certpca"}
 
 
+def test_pandas_is_loaded_for_text_tables_alone() -> None:
+    script = "import sys, certpca.datasets, certpca.cli; print(sorted({'pandas', 'pyarrow'} & set(sys.modules)))"
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert answer.stdout == "[]\n"
+
+
 @pytest.mark.parametrize("name", certpca.__all__)
 def test_public_name_resolves_and_is_listed(name: str) -> None:
     assert getattr(certpca, name) is not None

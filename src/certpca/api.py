@@ -1,26 +1,47 @@
 """The public verbs: the only place that orchestrates."""
 
 import json
+import math
 import os
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Unpack
 
 import numpy as np
 
+from certpca.arguments import (
+    checked_budget,
+    checked_depth,
+    checked_flag,
+    checked_folder,
+    checked_gap,
+    checked_listener,
+    checked_memory,
+    checked_solution,
+    checked_sparsity,
+    checked_warm,
+    generator,
+)
 from certpca.arrays import Indices, Vector, fix_sign
-from certpca.budget import Budget, Listener, Progress
-from certpca.certificates.checker import Examiner, Proof, check
-from certpca.certificates.near_one import InDataUnits, examiner_of, in_data_units, solution_in_data_units
-from certpca.certificates.search import Goal, find_certificate, verified
+from certpca.budget import Budget, Listener, Progress, begun
+from certpca.certificates.checker import Examiner, Expected, Proof, check
+from certpca.certificates.goals import Goal
+from certpca.certificates.near_one import examiner_of, in_data_units, solution_in_data_units
+from certpca.certificates.proof_costs import ProofCosts
+from certpca.certificates.search import find_certificate, verified
 from certpca.checkpoint import Checkpoint, opened
 from certpca.errors import CertificateError, InvalidProblemError
-from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
+from certpca.linalg.eigen import ROUGH, leading_eigenpairs, leading_on_support
 from certpca.operators import DataOptions, Operator, as_operator, on_host
 from certpca.operators.inputs import values_and_names
 from certpca.plain_results import candidate_from_state, candidate_state, certificate_to_dict
 from certpca.relaxation.sdp import Relaxation, solve_relaxation
-from certpca.result import PROVED_OPTIMAL, Candidate, Certificate, Solution, Source, Status
+from certpca.result import PROVED_OPTIMAL, Candidate, Certificate, Solution, Source, Status, ending
 from certpca.solvers import Solver, solver_named
+
+SEARCHING = 0.9  # share of a limit for the search itself
+SEARCHING_BEFORE_A_PROOF = 0.35  # share of what the checker leaves of it, once it has looked at the data
+LEAST_SEARCHING = 0.15
 
 
 def solve(
@@ -30,7 +51,7 @@ def solve(
     *,
     refit: bool = True,
     rng: int | np.random.Generator = 0,
-    budget: Budget | None = None,
+    budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     certify: bool = False,
     target_gap: float = 0.01,
@@ -53,8 +74,9 @@ def solve(
     rng
         Seed or generator. The same seed gives the same answer.
     budget
-        Limits on time and steps; the best answer so far is returned when they are reached, and
-        after the first Ctrl-C.
+        Limits on time and steps, for the whole call, proof included; the best answer so far is returned when they are
+        reached, and after the first Ctrl-C. Without a budget a call with `certify` ends after ten minutes, unless it
+        has a checkpoint; ``Budget()`` has no limits.
     listener
         Called with a `Step` after each step; returning False ends the run.
     certify, target_gap
@@ -79,21 +101,23 @@ def solve(
     if not hasattr(method, "propose"):
         msg = f"solver must be a name (see available_solvers) or a solver object, got {solver!r}"
         raise InvalidProblemError(msg)
-    heard = InDataUnits(listener)
-    progress = Progress(budget, heard)
+    gap = checked_gap(target_gap) if checked_flag(certify, "certify") else None
+    proving = gap is not None and checked_folder(checkpoint) is None
+    progress = begun(checked_budget(budget), checked_listener(listener), proving=proving)
+    seeded = generator(rng)
     operator = as_operator(data, **options)
     near = operator.near_one()
-    heard.power = units = near.power - operator.power
+    units = near.power - operator.power
+    progress.power += units
     count = checked_sparsity(sparsity, operator.size)
-    generator = _generator(rng)
+    checked_flag(refit, "refit")
 
     def facts() -> dict[str, Any]:
         asked = {"sparsity": count, "solver": _described(method), "refit": refit, "certify": certify}
         return {**run_facts("solve", operator, rng), **asked, **({"target_gap": target_gap} if certify else {})}
 
-    with opened(checkpoint, facts) as states:
-        gap = target_gap if certify else None
-        return solution_in_data_units(_solved(near, count, method, refit, generator, progress, gap, states), units)
+    with opened(checkpoint, facts) as states, progress.until_interrupted():
+        return solution_in_data_units(_solved(near, count, method, refit, seeded, progress, gap, states), units)
 
 
 def _solved(
@@ -107,20 +131,24 @@ def _solved(
     states: Checkpoint | None,
 ) -> Solution:
     """Let a solver propose, judge what it proposes, and prove how good that is where a gap is asked for."""
-    progress.checkpoint = None if states is None else states.part("search")
-    with progress.until_interrupted():
-        candidate = _proposed(operator, count, method, progress, rng)
-    support, loadings, objective, refitted = _evaluate(operator, candidate, refit=refit)
+    proof_states = None if states is None else states.part("proof")
+    search = progress.part(
+        _share_of_the_search(operator, progress, proving=target_gap is not None),
+        None if states is None else states.part("search"),
+        after=progress,
+    )
+    candidate = _proposed(operator, count, method, search, rng)
+    support, loadings, objective, refitted = _evaluate(operator, candidate, progress, refit=refit)
     trace = operator.trace()
     largest = candidate.largest_eigenvalue
     if largest is None:
-        largest = float(leading_eigenpairs(operator, 1, rng=0).values[0])
+        pairs = leading_eigenpairs(operator, 1, rng=0, late=progress.late)
+        largest = float(pairs.values[0]) if pairs.residual <= ROUGH else math.nan
     # The objective is itself a lower bound of the largest eigenvalue.
-    largest = max(largest, objective)
-    status = candidate.status
-    if status is Status.OUT_OF_BUDGET and progress.interrupted:
-        status = Status.INTERRUPTED
+    largest = largest if math.isnan(largest) else max(largest, objective)
+    status = ending(progress, candidate.status)
     certificate = candidate.certificate
+    progress = progress.part(checkpoint=proof_states, after=search)
     if target_gap is not None:
         if support.size > count:
             msg = (
@@ -128,13 +156,15 @@ def _solved(
                 "leave epsilon unset, or call certify apart"
             )
             raise InvalidProblemError(msg)
-        progress = progress.followed(None if states is None else states.part("proof"))
-        with progress.until_interrupted():
+        if certificate is None and _nothing_can_be_proved(operator, progress):
+            progress.run_out()
+        else:
             goal = Goal(target_gap, known=certificate)
             certificate = find_certificate(operator, count, support, loadings, goal, progress)
-        if progress.interrupted:
-            status = Status.INTERRUPTED
-        if certificate.objective > objective * (1 + 1e-9) and refitted:
+        status = ending(progress, status)
+        if certificate is not None and certificate.status is Status.STALLED:
+            status = Status.STALLED
+        if certificate is not None and certificate.objective > objective * (1 + 1e-9) and refitted:
             # The dual found a better component on its way.
             support, loadings = certificate.support, fix_sign(certificate.loadings)
             objective = operator.quadratic_form(support, loadings)
@@ -146,7 +176,7 @@ def _solved(
         loadings=loadings,
         objective=objective,
         explained_variance_ratio=objective / trace if trace > 0 else 0.0,
-        relative_objective=objective / largest if largest > 0 else 0.0,
+        relative_objective=objective / largest if largest > 0 or math.isnan(largest) else 0.0,
         size=operator.size,
         sparsity=count,
         matrix=operator.description,
@@ -157,7 +187,25 @@ def _solved(
         history=progress.history,
         details=dict(candidate.details),
         certificate=certificate,
+        reading=operator.reading,
     )
+
+
+def _share_of_the_search(operator: Operator, progress: Progress, *, proving: bool) -> float:
+    """Return the share of the time that a search may take: what it finds is judged after it, and perhaps proved."""
+    if not progress.timed:
+        return 1.0
+    if not proving:
+        return SEARCHING
+    left = max(progress.remaining, 1e-9)
+    return max(SEARCHING_BEFORE_A_PROOF * (1 - ProofCosts(operator).preparing() / left), LEAST_SEARCHING)
+
+
+def _nothing_can_be_proved(operator: Operator, progress: Progress) -> bool:
+    """Whether the checker could not even look at the data in the time that is left and a little more."""
+    if not progress.timed:
+        return False
+    return ProofCosts(operator).preparing() > max(progress.remaining, 0.0) + max(1.0, progress.allowed / 8)
 
 
 def _proposed(
@@ -186,7 +234,7 @@ def certify(
     semidefinite: bool = False,
     depth: int | None = None,
     rng: int | np.random.Generator = 0,
-    budget: Budget | None = None,
+    budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     **options: Unpack[DataOptions],
@@ -215,8 +263,9 @@ def certify(
         more than 8,192 samples and features are always treated so, with 256 directions, and then the bound for
         the others holds with a stated probability: the certificate is of kind ``l0-reduced-random``.
     budget
-        Limits; a valid certificate is returned when they are reached, and after the first Ctrl-C. Proving the
-        result takes about as long as two steps and is not interrupted.
+        Limits for the whole call: the time that the checker needs is set aside, and a valid certificate is returned
+        when they are reached, and after the first Ctrl-C. The cheapest one is made in any case. Without a budget, and
+        without a checkpoint, ten minutes; ``Budget()`` has no limits. `status` of the certificate says how it ended.
     checkpoint
         A folder, new or left by the same call: a run that was killed or ended early goes on where it was, with the
         same result as if nothing had happened. Limits are for each run by itself.
@@ -228,22 +277,22 @@ def certify(
     >>> certificate.gap < 1e-6
     True
     """
-    if not 0 <= target_gap < 1:
-        msg = f"target_gap must lie in [0, 1), got {target_gap}"
-        raise InvalidProblemError(msg)
-    if depth is not None and not depth >= 1:
-        msg = f"depth must be a positive number of directions, got {depth}"
-        raise InvalidProblemError(msg)
-    heard = InDataUnits(listener)
-    progress = Progress(budget, heard)
+    goal = Goal(
+        checked_gap(target_gap),
+        checked_flag(branching, "branching"),
+        checked_warm(warm),
+        checked_flag(semidefinite, "semidefinite"),
+        depth=checked_depth(depth),
+    )
+    proving = checked_folder(checkpoint) is None
+    progress = begun(checked_budget(budget), checked_listener(listener), proving=proving)
+    seeded = generator(rng)
     operator = as_operator(data, **options)
     near = operator.near_one()
-    heard.power = units = near.power - operator.power
+    units = near.power - operator.power
+    progress.power += units
     count = checked_sparsity(sparsity, operator.size)
-    generator = _generator(rng)
-    if solution is not None and (solution.size != operator.size or solution.support.size > count):
-        msg = "the solution given is for other data or for a larger sparsity"
-        raise InvalidProblemError(msg)
+    checked_solution(solution, operator.size, count)
 
     def facts() -> dict[str, Any]:
         asked = {"sparsity": count, "target_gap": target_gap, "branching": branching, "semidefinite": semidefinite}
@@ -254,17 +303,13 @@ def certify(
         }
         return {**run_facts("certify", operator, rng), **asked, **given}
 
-    with opened(checkpoint, facts) as states:
-        progress.checkpoint = None if states is None else states.part("proof")
+    with opened(checkpoint, facts) as states, progress.until_interrupted():
         if solution is None:
-            searching = Progress(budget, heard)
-            solution = _solved(near, count, solver_named("auto"), True, generator, searching, None, states)
-            progress.interrupted = solution.status is Status.INTERRUPTED  # one Ctrl-C ends both
-        with progress.until_interrupted():
-            known = None if warm is None else in_data_units(warm, -units)
-            goal = Goal(target_gap, branching, known, semidefinite, depth=depth)
-            found = find_certificate(near, count, solution.support, solution.loadings, goal, progress)
-            return in_data_units(found, units)
+            search = progress.part(_share_of_the_search(near, progress, proving=True), after=progress)
+            solution = _solved(near, count, solver_named("auto"), True, seeded, search, None, states)
+        proof = progress.part(checkpoint=None if states is None else states.part("proof"), after=progress)
+        goal = replace(goal, warm=None if goal.warm is None else in_data_units(goal.warm, -units))
+        return in_data_units(find_certificate(near, count, solution.support, solution.loadings, goal, proof), units)
 
 
 def solve_sdp(
@@ -274,7 +319,7 @@ def solve_sdp(
     gap: float = 1e-4,
     memory: float = 16.0,
     warm: Relaxation | None = None,
-    budget: Budget | None = None,
+    budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     **options: Unpack[DataOptions],
 ) -> Relaxation:
@@ -300,22 +345,24 @@ def solve_sdp(
     >>> round(relaxation.upper, 3)
     3.458
     """
-    if not 0 < gap < 1 or not memory > 0:
-        msg = f"gap must lie in (0, 1) and memory must be positive, got {gap} and {memory}"
+    checked_gap(gap, "gap", positive=True)
+    allowed = checked_memory(memory) * 2**30
+    if warm is not None and not isinstance(warm, Relaxation):
+        msg = f"warm must be a relaxation, as solve_sdp returns it, got {warm!r}"
         raise InvalidProblemError(msg)
-    heard = InDataUnits(listener)
-    progress = Progress(budget, heard)
+    progress = begun(checked_budget(budget), checked_listener(listener))
     operator = as_operator(data, **options)
     near = operator.near_one()
-    heard.power = units = near.power - operator.power
+    units = near.power - operator.power
+    progress.power += units
     count = checked_sparsity(sparsity, operator.size)
     known = None if warm is None else warm.times_two_to(-units)
     with progress.until_interrupted():
-        found = solve_relaxation(near, count, progress, gap=gap, memory=memory * 2**30, warm=known)
-    return found.times_two_to(units)
+        found = solve_relaxation(near, count, progress, gap=gap, memory=allowed, warm=known)
+    return replace(found.times_two_to(units), status=ending(progress, found.status))
 
 
-def verify(certificate: Certificate, data: Any) -> Proof:
+def verify(certificate: Certificate, data: Any, **expected: Unpack[Expected]) -> Proof:
     """Check a certificate against data with the independent checker.
 
     Parameters
@@ -323,12 +370,22 @@ def verify(certificate: Certificate, data: Any) -> Proof:
     certificate
         From `certify` or `load_certificate`.
     data
-        The data or the matrix it was made for, or the operator. How data become a matrix, the certificate says.
+        The data or the matrix it was made for, or the operator. How data become a matrix, the certificate says, and
+        the proof repeats in words of its own (`Proof.matrix`).
+    **expected
+        What you expect the certificate to be about, each refused where it is about something else: ``covariance``,
+        ``center``, ``scale``, ``ddof``, ``missing="error"`` (no values filled in) as in `solve`; ``sparsity``; and
+        ``max_gap``, the largest gap you accept.
+
+    Returns
+    -------
+    Proof
+        What was recomputed from the data; nothing in it is repeated from the certificate.
 
     Raises
     ------
     CertificateError
-        Where the claim does not hold for these data.
+        Where the claim does not hold for these data, or is not the one expected.
 
     Examples
     --------
@@ -337,31 +394,26 @@ def verify(certificate: Certificate, data: Any) -> Proof:
     >>> certpca.verify(certificate, certpca.pitprops()).upper_bound <= certificate.upper_bound
     True
     """
+    unknown = sorted(set(expected) - set(Expected.__annotations__))
+    if unknown:
+        msg = f"verify can be told to expect {', '.join(Expected.__annotations__)}; got {', '.join(unknown)}"
+        raise InvalidProblemError(msg)
     if isinstance(data, Operator):
-        return check(certificate, data.source())
+        return check(certificate, data.source(), expected)
     values, _ = values_and_names(data)
     try:
         source = Source(values=values, **certificate.normalisation)
     except TypeError as error:
         msg = f"the certificate is refused: its normalisation is malformed ({error})"
         raise CertificateError(msg) from error
-    return check(certificate, source)
-
-
-def checked_sparsity(sparsity: Any, size: int) -> int:
-    """Return the sparsity as an integer in range, or say what the range is."""
-    whole = isinstance(sparsity, (int, np.integer)) and not isinstance(sparsity, bool)
-    if not whole or not 1 <= sparsity <= size:
-        msg = f"sparsity must be a whole number in 1..{size} (the number of features), got {sparsity!r}"
-        raise InvalidProblemError(msg)
-    return int(sparsity)
+    return check(certificate, source, expected)
 
 
 def run_facts(command: str, operator: Operator, rng: Any) -> dict[str, Any]:
     """Return what every checkpoint says about the run it belongs to; a command adds what was asked of it."""
     seed = rng
     if not isinstance(rng, int):
-        state = _generator(rng).bit_generator.state
+        state = generator(rng).bit_generator.state
         seed = _digest(json.dumps(state, default=lambda part: part.tolist()).encode())
     return {"command": command, "data": Examiner(operator.source()).fingerprint, "seed": seed}
 
@@ -379,23 +431,17 @@ def _digest(*parts: Any) -> str:
     return digest.hexdigest()
 
 
-def _generator(rng: Any) -> np.random.Generator:
-    try:
-        return np.random.default_rng(rng)
-    except (TypeError, ValueError) as error:
-        msg = f"rng (--seed) must be a whole number from 0 or a NumPy Generator, got {rng!r}"
-        raise InvalidProblemError(msg) from error
-
-
-def _evaluate(operator: Operator, candidate: Candidate, *, refit: bool) -> tuple[Indices, Vector, float, bool]:
+def _evaluate(
+    operator: Operator, candidate: Candidate, progress: Progress, *, refit: bool
+) -> tuple[Indices, Vector, float, bool]:
     """Recompute loadings and objective in float64: the judge is never the solver."""
     support, raw = candidate.support, candidate.loadings
-    keep_own = raw is not None and (candidate.constrained or not refit)
-    if keep_own:
+    keep_own = raw is not None and not candidate.fitted and (candidate.constrained or not refit)
+    if raw is not None and (keep_own or candidate.fitted):
         loadings = np.asarray(raw, dtype=np.float64)
         loadings = loadings / np.linalg.norm(loadings)
     else:
-        loadings = leading_on_support(operator, support, start=raw)[1]
+        loadings = leading_on_support(operator, support, start=raw, late=progress.late)[1]
     loadings = fix_sign(loadings)
     objective = operator.quadratic_form(support, loadings)
     kept = loadings != 0.0

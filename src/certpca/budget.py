@@ -1,4 +1,8 @@
-"""Limits on work, the history of a run, and the ears that listen to it."""
+"""Limits on work, the history of a run, and the ears that listen to it.
+
+A limit on time is one moment, the deadline, for the whole of a call: what it does first leaves less for what it does
+next. A part of a call gets a share of the time that is left; a signal or a listener that ends one part ends all.
+"""
 
 import contextlib
 import math
@@ -6,22 +10,29 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from numbers import Real
 from types import FrameType
 from typing import Any
 
 from certpca.checkpoint import Checkpoint
 from certpca.errors import InvalidProblemError
+from certpca.rounded import times_two_to
+
+DEFAULT_SECONDS = 600.0  # for a call that proves something, where no budget is given
+clock = time.perf_counter  # tests put another one here
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much work a run may do.
+    """How much work a call may do.
 
     Parameters
     ----------
     seconds
-        Wall-clock limit. Checked between steps, so a run may overshoot by one step.
+        Wall-clock limit for the whole call, reading of data in memory and proofs included. The best answer so far is
+        returned then. What cannot be cut short, such as one product with the data and the cheapest proof, can take
+        the call a little over it.
     steps
         Largest number of steps; what a step is, each solver says.
     """
@@ -31,8 +42,9 @@ class Budget:
 
     def __post_init__(self) -> None:
         """Refuse limits that leave no room for any work."""
-        if not self.seconds > 0 or not self.steps >= 1:
-            msg = f"a budget needs seconds > 0 and steps >= 1, got {self.seconds} and {self.steps}"
+        numbers = all(isinstance(limit, Real) and not isinstance(limit, bool) for limit in (self.seconds, self.steps))
+        if not numbers or not self.seconds > 0 or not self.steps >= 1:
+            msg = f"a budget needs seconds > 0 and steps >= 1, got {self.seconds!r} and {self.steps!r}"
             raise InvalidProblemError(msg)
 
 
@@ -47,6 +59,31 @@ class Step:
 
 
 Listener = Callable[[Step], object]
+Late = Callable[[], bool]  # whether a long step must end now
+
+
+class OutOfTimeError(Exception):
+    """Leaves a computation that has nothing to show before its end; never leaves the package."""
+
+
+def never() -> bool:
+    """Say that there is time."""
+    return False
+
+
+def require_time(late: Late) -> None:
+    """Leave a computation that has nothing to show before its end, where it gets late."""
+    if late():
+        raise OutOfTimeError
+
+
+@dataclass(slots=True)
+class _Call:
+    """What all parts of a call share."""
+
+    signal: int | None = None  # that ended it
+    stopped: bool = False  # by a listener
+    listening: bool = False  # for signals
 
 
 class Progress:
@@ -54,30 +91,56 @@ class Progress:
 
     A listener that returns ``False`` ends the run; so does the first Ctrl-C. With a checkpoint, states that are stored
     take the history and the seconds with them; limits are for this process alone.
+
+    `cut_short` says whether that happened, or a limit ended anything: it is set when somebody asks whether to go on and
+    is told not to.
     """
 
     def __init__(
-        self,
-        budget: Budget | None = None,
-        listener: Listener | None = None,
-        after: "Progress | None" = None,
-        checkpoint: Checkpoint | None = None,
+        self, budget: Budget | None = None, listener: Listener | None = None, checkpoint: Checkpoint | None = None
     ) -> None:
         self._budget = budget or Budget()
-        self._listener = listener
-        self._begin = time.perf_counter()
-        self.earlier: float = 0.0 if after is None else after.earlier  # seconds of processes that ended before
-        self._offset = 0.0 if after is None else after.seconds - after.earlier
+        self.listener = listener
+        self._begin = clock()
+        self.deadline = self._begin + self._budget.seconds
+        self.earlier: float = 0.0  # seconds of processes that ended before
+        self._offset = 0.0
         self.checkpoint = checkpoint
         self.resumed = False  # whether anything was taken from the checkpoint
+        self.cut_short = False
+        self.stalled = False  # whether a proof ended because more time would hardly have helped
+        self._set_aside = 0.0
         self._steps = 0
-        self._history: list[Step] = [] if after is None else list(after.history)
-        self.interrupted: bool = after is not None and after.interrupted  # one Ctrl-C ends a run and what follows it
+        self._history: list[Step] = []
+        self.power = 0  # steps are told in units of the data: those of the algorithm times two to this
+        self._call = _Call()
+        self._whole: Progress | None = None  # what this is a part of
+
+    def part(
+        self,
+        share: float = 1.0,
+        checkpoint: Checkpoint | None = None,
+        *,
+        after: "Progress | None" = None,
+        quiet: bool = False,
+    ) -> "Progress":
+        """Return the progress of a part of the run, with a share of the time that is left.
+
+        Steps are counted anew. It goes on with the history and the seconds of what it comes `after`, or begins its own.
+        A quiet part tells the listener nothing.
+        """
+        inner = Progress(self._budget, None if quiet else self.listener, checkpoint)
+        inner.deadline = inner._begin + max(share * (self.remaining - self._set_aside), 0.0)
+        inner._call, inner._whole, inner.power = self._call, self, self.power
+        if after is not None:
+            inner.earlier, inner._offset = after.earlier, after.seconds - after.earlier
+            inner._history = list(after.history)
+        return inner
 
     @property
     def seconds(self) -> float:
         """Time since the run began, that of the run before it and of earlier processes included."""
-        return self.earlier + self._offset + time.perf_counter() - self._begin
+        return self.earlier + self._offset + clock() - self._begin
 
     @property
     def history(self) -> tuple[Step, ...]:
@@ -87,12 +150,60 @@ class Progress:
     @property
     def remaining(self) -> float:
         """Seconds that are left."""
-        return self._budget.seconds - (time.perf_counter() - self._begin)
+        return self.deadline - clock()
+
+    @property
+    def allowed(self) -> float:
+        """Seconds that the whole call was given."""
+        return self._budget.seconds
+
+    @property
+    def timed(self) -> bool:
+        """Whether there is a limit on time."""
+        return math.isfinite(self.deadline)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user ended the call, any part of it."""
+        return self._call.stopped or self._call.signal is not None
+
+    @property
+    def signal(self) -> int | None:
+        """The signal that ended the call."""
+        return self._call.signal
+
+    def interrupt(self) -> None:
+        """End the call, all parts of it."""
+        self._call.stopped = True
+
+    def late(self, aside: float = 0.0) -> bool:
+        """Whether a long step must end now: the time is over but for what is set aside, or the user ended the run."""
+        return self._noted(self.interrupted or self.remaining <= self._set_aside + aside)
 
     @property
     def exhausted(self) -> bool:
         """Whether the run must end now."""
-        return self.interrupted or self._steps >= self._budget.steps or self.remaining <= 0
+        return self._noted(self._steps >= self._budget.steps) or self.late()
+
+    def run_out(self) -> None:
+        """Note that something was left undone because there was no time for it."""
+        self._noted(True)
+
+    def _noted(self, over: bool) -> bool:
+        part: Progress | None = self if over else None
+        while part is not None:
+            part.cut_short, part = True, part._whole
+        return over
+
+    @contextlib.contextmanager
+    def setting_aside(self, seconds: float) -> Iterator[None]:
+        """Keep the last seconds for what comes after, such as a proof."""
+        before = self._set_aside
+        self._set_aside = before + max(seconds, 0.0)
+        try:
+            yield
+        finally:
+            self._set_aside = before
 
     def tick(self, objective: float, upper_bound: float = math.inf, note: str = "") -> bool:
         """Count one step and say whether there may be another; a note tells people more."""
@@ -100,20 +211,15 @@ class Progress:
         best = self._history[-1] if self._history else Step(0.0, -math.inf)
         step = Step(
             self.seconds,
-            max(objective, best.objective),
-            min(upper_bound, best.upper_bound),
+            max(times_two_to(objective, self.power, 0.0), best.objective),
+            min(times_two_to(upper_bound, self.power, math.inf), best.upper_bound),
             note,
         )
         if step.objective > best.objective or step.upper_bound < best.upper_bound:
             self._history.append(step)
-        if self._listener is not None and self._listener(step) is False:
-            self.interrupted = True
+        if self.listener is not None and self.listener(step) is False:
+            self.interrupt()
         return not self.exhausted
-
-    def followed(self, checkpoint: Checkpoint | None = None) -> "Progress":
-        """Return the progress of what follows, for the same listener and with the time that is left."""
-        rest = replace(self._budget, seconds=max(self.remaining, 1e-3))
-        return Progress(rest, self._listener, self, checkpoint)
 
     def load(self, name: str) -> Any:
         """Return a state that was stored under this name, or None, and go on with its history."""
@@ -132,7 +238,7 @@ class Progress:
 
     def finish(self, name: str, state: Callable[[], Any]) -> None:
         """Store the result of a part of the run, unless the part ended early, in place of all states of that part."""
-        if self.checkpoint is not None and not self.exhausted:
+        if self.checkpoint is not None and not self.exhausted and not self.cut_short:
             self.checkpoint.finish(name, lambda: self._with_history(state()))
 
     def _with_history(self, state: Any) -> dict[str, Any]:
@@ -140,19 +246,41 @@ class Progress:
         return {"seconds": self.seconds, "history": history, "state": state}
 
     @contextlib.contextmanager
-    def until_interrupted(self) -> Iterator[None]:
-        """Let the first Ctrl-C end the run at its next step, and the second raise."""
-        if threading.current_thread() is not threading.main_thread():
+    def until_interrupted(self, *, terminated: bool = False) -> Iterator[None]:
+        """Let the first Ctrl-C end the call at its next step, and the second raise.
+
+        `terminated`: so does the signal SIGTERM. Only a program that writes its answer and ends may ask for that.
+        """
+        if self._call.listening or threading.current_thread() is not threading.main_thread():
             yield
             return
-        previous = signal.getsignal(signal.SIGINT)
+        previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)[: 1 + terminated]}
 
-        def interrupt(_signal: int, _frame: FrameType | None) -> None:
-            self.interrupted = True
-            signal.signal(signal.SIGINT, previous)
+        def interrupt(number: int, _frame: FrameType | None) -> None:
+            self._call.signal = number
+            restore()
 
-        signal.signal(signal.SIGINT, interrupt)
+        def restore() -> None:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
+        for number in previous:
+            signal.signal(number, interrupt)
+        self._call.listening = True
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, previous)
+            self._call.listening = False
+            restore()
+
+
+def begun(budget: "Budget | Progress | None", listener: Listener | None, *, proving: bool = False) -> Progress:
+    """Start the clock of a call; a call that is part of another is given that one's progress.
+
+    Proofs end after `DEFAULT_SECONDS` where no budget is given; ``Budget()`` has no limits.
+    """
+    if isinstance(budget, Progress):
+        return budget
+    if budget is None and proving:
+        budget = Budget(seconds=DEFAULT_SECONDS)
+    return Progress(budget, listener)

@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import time
+import tokenize
 import warnings
 import zipfile
 import zlib
@@ -39,8 +40,10 @@ DAMAGE = (
     MemoryError,
     OSError,
     RuntimeError,
+    SyntaxError,  # in the header of an array
     TypeError,
     ValueError,
+    tokenize.TokenError,
     zipfile.BadZipFile,
     zlib.error,
 )

@@ -5,23 +5,37 @@ features without signal dilute the loadings, so the curve has a top. Stability s
 JRSS B 2010) asks which features are found again in random halves of the rows.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Unpack
 
 import numpy as np
 
+from certpca.arguments import (
+    checked_budget,
+    checked_flag,
+    checked_gap,
+    checked_listener,
+    checked_share,
+    checked_sparsities,
+    checked_whole,
+    generator,
+)
 from certpca.arrays import Indices, Vector, namespace, to_vector
-from certpca.budget import Budget, Listener
+from certpca.budget import Budget, Listener, Progress, begun
 from certpca.errors import InvalidProblemError
 from certpca.operators import DataOptions, Operator, as_operator
 from certpca.operators.build import from_rows
 from certpca.operators.inputs import is_sparse
 from certpca.operators.readers import Reader
 from certpca.result import Solution, Source
+from certpca.rounded import percent_up
 from certpca.sparsity_path import Path, path
 
 Method = Literal["elbow", "cross-validation", "stability"]
+BLOCK_BYTES = 64 << 20  # of columns that are standardised at a time
+FEWEST_PARTS = 2  # of the rows that are looked at, whatever the limit
+CERTIFIED = 0.5  # share of a limit for the path on all rows where it is proved
 GRID = 16  # sparsities that are tried where none are given
 
 
@@ -83,7 +97,7 @@ def choose_sparsity(
     certify: bool = False,
     target_gap: float = 0.01,
     rng: int = 0,
-    budget: Budget | None = None,
+    budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     **options: Unpack[DataOptions],
 ) -> Choice:
@@ -109,8 +123,11 @@ def choose_sparsity(
         Also prove bounds for the path on all rows; see `path`.
     rng
         Seed of the splits and of all searches.
-    budget, listener
-        For each of the paths, as in `path`.
+    budget
+        Seconds for all of it together, in equal shares for the path on all rows and those on parts of them; steps for
+        each part of the work. Where time is short, fewer parts are looked at, two at least, and the reason says so.
+    listener
+        As in `path`.
 
     Examples
     --------
@@ -122,27 +139,59 @@ def choose_sparsity(
     if method not in LABELS:
         msg = f"method must be one of {', '.join(LABELS)}, got {method!r}"
         raise InvalidProblemError(msg)
-    if folds < 2 or subsamples < 2 or not 0 < stable <= 1:
-        msg = f"folds and subsamples must be at least 2 and stable in (0, 1], got {folds}, {subsamples} and {stable}"
-        raise InvalidProblemError(msg)
+    checked_whole(folds, "folds", 2)
+    checked_whole(subsamples, "subsamples", 2)
+    checked_share(stable, "stable")
+    checked_gap(target_gap)
+    proving = checked_flag(certify, "certify")
+    progress = begun(checked_budget(budget), checked_listener(listener), proving=proving)
     operator = as_operator(data, **options)
-    grid = _grid(operator.size) if sparsities is None else list(sparsities)
+    grid = _grid(operator.size) if sparsities is None else checked_sparsities(sparsities, operator.size)
     rows = None if method == "elbow" else _Rows(operator, method, folds if method == "cross-validation" else 2)
 
-    def fit(some: Operator) -> Path:
-        return path(some, grid, rng=rng, budget=budget, listener=listener)
-
-    whole = path(operator, grid, certify=certify, target_gap=target_gap, rng=rng, budget=budget, listener=listener)
-    if rows is None:
-        return _elbow(whole)
-    generator = np.random.default_rng(rng)
-    if method == "cross-validation":
-        return _cross_validation(whole, rows, fit, folds, generator)
-    return _stability(whole, rows, fit, subsamples, stable, generator)
+    seeded = generator(rng)
+    repeats = 0 if rows is None else folds if method == "cross-validation" else subsamples
+    with progress.until_interrupted():
+        share = progress.part(1 / (1 + repeats) if not certify or not repeats else CERTIFIED)
+        whole = path(operator, grid, certify=certify, target_gap=target_gap, rng=rng, budget=share)
+        if rows is None:
+            return _elbow(whole)
+        parts = _Parts(progress, repeats, grid, rng)
+        if method == "cross-validation":
+            return _cross_validation(whole, rows, parts, folds, seeded)
+        return _stability(whole, rows, parts, subsamples, stable, seeded)
 
 
 def _grid(size: int) -> list[int]:
     return [int(sparsity) for sparsity in np.unique(np.geomspace(1, size, GRID).round())]
+
+
+class _Parts:
+    """Fits paths to parts of the rows for as long as there is time, in equal shares, and to two parts in any case."""
+
+    def __init__(self, progress: Progress, count: int, grid: list[int], rng: int) -> None:
+        self._progress, self._count, self._grid, self._rng = progress, count, grid, rng
+        self.done = 0
+
+    @property
+    def enough(self) -> bool:
+        """Whether no more parts can be fitted."""
+        return self.done >= FEWEST_PARTS and self._progress.late()
+
+    def fit(self, some: Operator) -> Path:
+        """Fit one part."""
+        share = self._progress.part(1 / max(self._count - self.done, 1))
+        self.done += 1
+        return path(some, self._grid, rng=self._rng, budget=share)
+
+    def told(self, what: str) -> str:
+        """Say how many parts there were, and how many there should have been."""
+        return f"{self._count} {what}" if self.done == self._count else f"{self.done} of {self._count} {what}"
+
+    @property
+    def note(self) -> str:
+        """Say why there were fewer parts than asked for."""
+        return "" if self.done == self._count else " The limit was reached before the others."
 
 
 class _Rows:
@@ -179,15 +228,35 @@ class _Rows:
     def explained(self, chosen: Indices, fitted: Operator, solutions: Iterable[Solution]) -> Vector:
         """Return the share of some rows' variance that components explain, in the units of the rows they come from."""
         part = self._take(chosen)
-        values = np.array(part.toarray() if is_sparse(part) else to_vector(part), dtype=np.float64)
+        part = part.tocsc() if is_sparse(part) else to_vector(part)
         centre, spread = fitted.standardisation()  # type: ignore[attr-defined]  # data operators have it
+        found = list(solutions)
+        used = np.unique(np.concatenate([solution.support for solution in found]))
+        place = np.searchsorted(used, np.arange(part.shape[1] + 1))
+        scaled = self._standardised(part, used, centre, spread)
+        scores = [scaled[:, place[solution.support]] @ solution.loadings for solution in found]
+        return np.array([float(score @ score) for score in scores]) / (self._total(part, centre, spread) or 1.0)
+
+    def _total(self, part: Any, centre: Vector, spread: Vector) -> float:
+        """Return the sum of squares of all standardised values."""
+        if is_sparse(part):
+            column = np.repeat(np.arange(part.shape[1]), np.diff(part.indptr))
+            there = np.where(np.isnan(part.data), centre[column], part.data) - centre[column]
+            zeros = part.shape[0] - np.diff(part.indptr)
+            return float(((there / spread[column]) ** 2).sum() + (zeros * (centre / spread) ** 2).sum())
+        width, total = max(1, BLOCK_BYTES // (8 * part.shape[0])), 0.0
+        for start in range(0, part.shape[1], width):
+            columns = np.arange(start, min(start + width, part.shape[1]))
+            total += float((self._standardised(part, columns, centre, spread) ** 2).sum())
+        return total
+
+    def _standardised(self, part: Any, columns: Indices, centre: Vector, spread: Vector) -> Vector:
+        values = part[:, columns]
+        values = np.array(values.toarray() if is_sparse(values) else values, dtype=np.float64)
         if self._source.fill_missing:
             hole = np.isnan(values) if self._source.missing is None else values == self._source.missing
-            values = np.where(hole, centre, values)
-        values = (values - centre) / spread
-        total = float((values**2).sum())
-        scores = [values[:, solution.support] @ solution.loadings for solution in solutions]
-        return np.array([float(score @ score) for score in scores]) / (total or 1.0)
+            values = np.where(hole, centre[columns], values)
+        return np.asarray((values - centre[columns]) / spread[columns])
 
 
 def _elbow(whole: Path) -> Choice:
@@ -201,22 +270,22 @@ def _elbow(whole: Path) -> Choice:
         f"{whole.sparsities[-1]} features capture"
     )
     if np.isfinite(whole.upper_bounds[best]):
-        reason += f", and is proved to be within {whole.gaps[best]:.2%} of the best choice of {sparsity}"
+        reason += f", and is proved to be within {percent_up(whole.gaps[best])} of the best choice of {sparsity}"
     return Choice(sparsity, reason + ".", "elbow", whole, scores, np.zeros_like(scores))
 
 
-def _cross_validation(
-    whole: Path, rows: _Rows, fit: Callable[[Operator], Path], folds: int, rng: np.random.Generator
-) -> Choice:
+def _cross_validation(whole: Path, rows: _Rows, parts: _Parts, folds: int, rng: np.random.Generator) -> Choice:
     explained = []
     for left_out in np.array_split(rng.permutation(rows.count), folds):
+        if parts.enough:
+            break
         fitted = rows.operator(np.setdiff1d(np.arange(rows.count), left_out))
-        explained.append(rows.explained(np.sort(left_out), fitted, fit(fitted).solutions))
+        explained.append(rows.explained(np.sort(left_out), fitted, parts.fit(fitted).solutions))
     table = np.array(explained)
     scores = table.mean(axis=0)
     best = int(np.argmax(scores))
     # Folds differ more from each other than sparsities do: only differences within a fold tell sparsities apart.
-    errors = (table - table[:, [best]]).std(axis=0, ddof=1) / np.sqrt(folds)
+    errors = (table - table[:, [best]]).std(axis=0, ddof=1) / np.sqrt(len(table))
     chosen = int(np.argmax(scores + errors >= scores[best]))
     sparsity = int(whole.sparsities[chosen])
     rivals = (
@@ -224,7 +293,7 @@ def _cross_validation(
     )
     reason = (
         f"{sparsity} features explain {scores[chosen]:.2%} of the variance of rows left out; {rivals} the fewest "
-        f"within one standard error of the best over {folds} folds."
+        f"within one standard error of the best over {parts.told('folds')}.{parts.note}"
     )
     return Choice(sparsity, reason, "cross-validation", whole, scores, errors)
 
@@ -232,7 +301,7 @@ def _cross_validation(
 def _stability(
     whole: Path,
     rows: _Rows,
-    fit: Callable[[Operator], Path],
+    parts: _Parts,
     subsamples: int,
     stable: float,
     rng: np.random.Generator,
@@ -240,9 +309,12 @@ def _stability(
     size = whole.solutions[0].size
     frequencies = np.zeros((len(whole.solutions), size))
     for _ in range(subsamples):
+        if parts.enough:
+            break
         half = np.sort(rng.choice(rows.count, rows.count // 2, replace=False))
-        for frequency, solution in zip(frequencies, fit(rows.operator(half)).solutions, strict=True):
-            frequency[solution.support] += 1 / subsamples
+        for frequency, solution in zip(frequencies, parts.fit(rows.operator(half)).solutions, strict=True):
+            frequency[solution.support] += 1
+    frequencies /= parts.done
     found = [
         float(frequency[solution.support].mean())
         for frequency, solution in zip(frequencies, whole.solutions, strict=True)
@@ -255,8 +327,8 @@ def _stability(
     sparsity = int(whole.sparsities[chosen])
     which = "the most of which" if enough.size else f"no sparsity reaches {stable:.0%}, and of these the most,"
     reason = (
-        f"{sparsity} features: {which} {scores[chosen]:.0%} are found again in a random half of the rows, "
-        "beyond what chance would find."
+        f"{sparsity} features: {which} {scores[chosen]:.0%} are found again in a random half of the rows"
+        f"{', over ' + parts.told('halves') if parts.note else ''}, beyond what chance would find.{parts.note}"
     )
     return Choice(sparsity, reason, "stability", whole, scores, np.zeros_like(scores), frequencies)
 

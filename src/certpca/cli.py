@@ -4,17 +4,19 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NoReturn
 
 from certpca import __version__
 from certpca.errors import CertpcaError
+from certpca.reading_options import about_table, add_file_options, read_table, typed_again
 
 EXIT_REFUSED = 1
 EXIT_BAD_INPUT = 2
 DEMO_SPARSITY = 7
-GENOTYPE_SETTINGS = ("maf", "max_missing", "keep", "remove", "chromosomes", "every")
+SCALINGS = ("correlation", "hardy-weinberg", "uncentred")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -28,17 +30,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     options = _parser().parse_args(arguments)
     try:
+        _require_writable(options)
         status = int(options.run(options))
         sys.stdout.flush()  # a broken pipe shows here, not when Python exits
         return status
     except CertpcaError as error:
-        print(f"certpca: {error}", file=sys.stderr)
+        _complain(error)
         return EXIT_BAD_INPUT
     except BrokenPipeError:  # the reader of a pipe went away: nothing is left to say
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:  # such as a full disk behind standard output
-        print(f"certpca: {error}", file=sys.stderr)
+        _complain(error)
         return EXIT_BAD_INPUT
     except KeyboardInterrupt:
         print("certpca: interrupted before there was an answer", file=sys.stderr)
@@ -46,6 +49,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         print("certpca: out of memory; use fewer features or a machine with more", file=sys.stderr)
         return EXIT_BAD_INPUT
+
+
+def _require_writable(options: argparse.Namespace) -> None:
+    """Notice before the computation what could not be written after it."""
+    from certpca.whole_files import require_writable, require_writable_folder
+
+    for name in ("output", "plot"):
+        if getattr(options, name, None) is not None:
+            require_writable(getattr(options, name))
+    if getattr(options, "plot", None) is not None:
+        from certpca.present.figures import require_drawable
+
+        require_drawable(options.plot)
+    if getattr(options, "checkpoint", None) is not None:
+        require_writable_folder(options.checkpoint)
+
+
+def _complain(about: object) -> None:
+    """Say in one line what was wrong; some of it may come from a file, so none of it may be a command to a terminal."""
+    from certpca.present.plain_text import one_line
+
+    print(f"certpca: {one_line(str(about))}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -61,8 +86,8 @@ def _parser() -> argparse.ArgumentParser:
     listing.set_defaults(run=_solvers)
 
     formats = (
-        "Formats: csv, tsv, txt, npy, npz, parquet, h5ad (AnnData), zarr, mtx (Matrix Market), bed (PLINK), "
-        "series_matrix.txt (GEO)."
+        "Formats: csv, tsv, txt (also packed: gz, xz, bz2, zst), npy, npz, parquet, h5ad (AnnData), zarr, mtx (Matrix "
+        "Market), bed (PLINK), series_matrix.txt (GEO)."
     )
     solve = commands.add_parser("solve", help="find a sparse component of a data file", epilog=formats)
     _add_data_options(solve)
@@ -101,7 +126,8 @@ def _parser() -> argparse.ArgumentParser:
     verify = commands.add_parser("verify", help="check a certificate against data, trusting nothing", epilog=formats)
     verify.add_argument("certificate", help="JSON file written by certify; its evidence lies beside it")
     verify.add_argument("file", help="the data or the matrix it was made for")
-    _add_file_options(verify)
+    _add_expectations(verify)
+    add_file_options(verify)
     verify.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     verify.set_defaults(run=_verify)
 
@@ -125,10 +151,10 @@ def _add_report(commands: Any, formats: str) -> None:
     report.add_argument("--largest", type=int, default=30, metavar="N", help="loadings to draw (default 30)")
     report.add_argument(
         "--time-limit",
-        type=float,
+        type=_seconds,
         default=30.0,
         metavar="SECONDS",
-        help="for a second component and a path (default 30)",
+        help="for all of it, above all a second component and a path (default 30)",
     )
     report.set_defaults(run=_report)
 
@@ -142,6 +168,46 @@ def _add_data_options(command: argparse.ArgumentParser, *, several: bool = False
     _add_preparation_options(command)
 
 
+def _add_expectations(command: argparse.ArgumentParser) -> None:
+    expected = command.add_argument_group(
+        "what you expect",
+        "How data become a matrix, the certificate says, and the verdict in words of its own. With these options it is "
+        "refused where it is about another matrix than `certpca solve` makes with the same ones, or proves less.",
+    )
+    expected.add_argument("-k", "--sparsity", type=int, help="largest number of nonzero loadings")
+    expected.add_argument("--max-gap", type=float, help="the largest gap you accept")
+    expected.add_argument("--unscaled", action="store_true", help="the covariance of centred columns")
+    expected.add_argument("--correlation", action="store_true", help="columns scaled to unit variance")
+    expected.add_argument("--hardy-weinberg", action="store_true", help="genotypes divided by √(2p(1 - p))")
+    expected.add_argument("--uncentred", action="store_true", help="column means not subtracted")
+    expected.add_argument("--covariance", action="store_true", help="the file holds the matrix itself")
+    expected.add_argument("--missing", choices=("error", "mean"), help="error: no missing values were filled")
+
+
+def _expected(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what the reader of a certificate expects, as keywords of `verify`."""
+    named = {"sparsity": options.sparsity, "max_gap": options.max_gap, "missing": options.missing}
+    expected: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+    if options.covariance:
+        _refuse_preparation(options, ("unscaled", *SCALINGS))
+        return {**expected, "covariance": True}
+    if options.unscaled or any(getattr(options, flag.replace("-", "_")) for flag in SCALINGS):
+        center = not options.uncentred
+        return {**expected, "covariance": False, "center": center, "scale": _scale(options), "ddof": int(center)}
+    return expected
+
+
+def _scale(options: argparse.Namespace) -> bool | str:
+    return "2pq" if options.hardy_weinberg else bool(options.correlation)
+
+
+def _refuse_preparation(options: argparse.Namespace, flags: Sequence[str]) -> None:
+    for flag in flags:
+        if getattr(options, flag.replace("-", "_")):
+            msg = f"--covariance uses the matrix as it is; --{flag} cannot be applied to it"
+            raise _usage_error(msg)
+
+
 def _add_preparation_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--covariance", action="store_true", help="the file holds a covariance or correlation matrix")
     command.add_argument("--correlation", action="store_true", help="scale columns to unit variance")
@@ -151,45 +217,21 @@ def _add_preparation_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--uncentred", action="store_true", help="do not subtract column means")
     command.add_argument("--device", help="where to compute, such as cuda (needs torch or CuPy)")
     command.add_argument("--missing", choices=("error", "mean"), default="error", help="what to do with missing values")
-    _add_file_options(command)
+    add_file_options(command)
 
 
 def _device(options: argparse.Namespace) -> dict[str, Any]:
     return {} if options.device is None else {"device": options.device}
 
 
-def _add_file_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--array", help="name of the array in an npz archive or a zarr group, or of a layer in an h5ad file"
-    )
-    command.add_argument(
-        "--memory",
-        type=float,
-        metavar="GIB",
-        help="for data on their way from a file that can be streamed (bed, h5ad, npy, parquet, zarr)",
-    )
-    genotypes = command.add_argument_group("PLINK files (.bed)")
-    genotypes.add_argument("--maf", type=float, help="leave out variants whose rarer allele is rarer than this")
-    genotypes.add_argument("--max-missing", type=float, help="leave out variants with a larger share of missing calls")
-    genotypes.add_argument("--keep", metavar="FILE", help="only these samples (one on each line)")
-    genotypes.add_argument("--remove", metavar="FILE", help="not these samples")
-    genotypes.add_argument("--chromosomes", metavar="1,2,X", help="only variants of these")
-    genotypes.add_argument("--every", type=int, metavar="N", help="only every nth variant")
-
-
-def _table(options: argparse.Namespace, file: str) -> Any:
-    """Read a data file with the filters asked for."""
-    from certpca.datasets import load_table
-
-    settings = {name: getattr(options, name) for name in GENOTYPE_SETTINGS if getattr(options, name) is not None}
-    if "chromosomes" in settings:
-        settings["chromosomes"] = settings["chromosomes"].split(",")
-    return load_table(file, array=options.array, genotypes=settings, memory=options.memory)
-
-
 def _add_proof_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--target-gap", type=float, default=0.01, help="gap at which a proof ends (default 0.01)")
-    command.add_argument("--time-limit", type=float, metavar="SECONDS", help="return the best found by then")
+    command.add_argument(
+        "--time-limit",
+        type=_seconds,
+        metavar="SECONDS",
+        help="return the best found by then, proof included (default: none, and 600 for proofs without --checkpoint)",
+    )
 
 
 def _add_checkpoint_option(command: argparse.ArgumentParser) -> None:
@@ -205,34 +247,36 @@ def _add_result_options(command: argparse.ArgumentParser, what: str = "") -> Non
         command.add_argument("--output", metavar="FILE", help=f"also write {what} to a JSON file")
 
 
+def _seconds(text: str) -> float:
+    return float("inf") if text == "none" else float(text)
+
+
 def _numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",")]
 
 
-def _preparation(options: argparse.Namespace, names: Any) -> dict[str, Any]:
+def _preparation(options: argparse.Namespace, table: Any) -> dict[str, Any]:
     """Say how the table of a file becomes a matrix."""
+    origin = {"names": table.names, "reading": table.reading}
     if not options.covariance:
         return {
-            "names": names,
+            **origin,
             "center": not options.uncentred,
-            "scale": "2pq" if options.hardy_weinberg else options.correlation,
+            "scale": _scale(options),
             "missing": options.missing,
             **_device(options),
         }
-    for flag in ("correlation", "hardy-weinberg", "uncentred"):
-        if getattr(options, flag.replace("-", "_")):
-            msg = f"--covariance uses the matrix as it is; --{flag} cannot be applied to it"
-            raise _usage_error(msg)
+    _refuse_preparation(options, SCALINGS)
     if options.missing != "error":
         msg = "--covariance uses the matrix as it is; --missing cannot be applied to it"
         raise _usage_error(msg)
-    return {"names": names, "covariance": True, **_device(options)}
+    return {**origin, "covariance": True, **_device(options)}
 
 
-def _budget(options: argparse.Namespace) -> Any:
-    from certpca.budget import Budget
+def _run(options: argparse.Namespace, *, proving: bool) -> Any:
+    from certpca.present.command_run import CommandRun
 
-    return Budget() if options.time_limit is None else Budget(seconds=options.time_limit)
+    return CommandRun(options.time_limit, proving=proving and getattr(options, "checkpoint", None) is None)
 
 
 def _print_json(fields: dict[str, Any]) -> None:
@@ -240,134 +284,140 @@ def _print_json(fields: dict[str, Any]) -> None:
     sys.stdout.write("\n")
 
 
-def _passes(data: Any) -> dict[str, float]:
-    """Say how often a file was read that is never in memory as a whole."""
-    return {"passes": round(data.passes, 2)} if getattr(data, "passes", 0) else {}
-
-
 def _print_passes(data: Any) -> None:
-    for number in _passes(data).values():
-        print(f"the file was read {number:.1f} times")
+    """Say how often a file was read that is never in memory as a whole."""
+    if getattr(data, "passes", 0):
+        print(f"the file was read {data.passes:.1f} times")
+
+
+@contextmanager
+def _shown_in_any_case(
+    show: Callable[[], object], fields: dict[str, Any], options: argparse.Namespace, table: Any
+) -> Iterator[None]:
+    """Show an answer after it was written, also where it could not be: broken pipes and full disks lose nothing."""
+    try:
+        yield
+    finally:
+        if options.json:
+            _print_json({**fields, **about_table(table)})
+        else:
+            show()
+            _print_passes(table.data)
 
 
 def _solve(options: argparse.Namespace) -> int:
     from certpca.api import solve
-    from certpca.present.terminal import live_progress, print_solution
+    from certpca.present.terminal import print_solution
     from certpca.solvers import solver_named
     from certpca.storage import save_solution, solution_to_dict
 
     solver = solver_named(options.solver, **_settings(options.set))
-    budget = _budget(options)
-    table = _table(options, options.file)
-    with live_progress() as listener:
-        solution = solve(
-            table.data,
-            options.sparsity,
-            solver,
-            refit=not options.no_refit,
-            rng=options.seed,
-            budget=budget,
-            listener=listener,
-            certify=options.certify,
-            target_gap=options.target_gap,
-            checkpoint=options.checkpoint,
-            **_preparation(options, table.names),
-        )
-    if options.json:
-        _print_json({**solution_to_dict(solution), **_passes(table.data)})
-    else:
-        print_solution(solution, sys.stdout)
-        _print_passes(table.data)
-    if options.output:  # last: an answer that cannot be written has at least been shown
-        save_solution(solution, options.output)
-    return 0
+    run = _run(options, proving=options.certify)
+    table = read_table(options, options.file)
+    with run.until_signalled():
+        with run.shown() as progress:
+            solution = solve(
+                table.data,
+                options.sparsity,
+                solver,
+                refit=not options.no_refit,
+                rng=options.seed,
+                budget=progress,
+                certify=options.certify,
+                target_gap=options.target_gap,
+                checkpoint=options.checkpoint,
+                **_preparation(options, table),
+            )
+        fields = solution_to_dict(solution)
+        with _shown_in_any_case(lambda: print_solution(solution, sys.stdout), fields, options, table):
+            if options.output:
+                save_solution(solution, options.output)
+    return int(run.end(sys.stderr if options.json else sys.stdout))
 
 
 def _path(options: argparse.Namespace) -> int:
     from certpca.present.figures import save_path
-    from certpca.present.terminal import live_progress
     from certpca.sparsity_path import path
     from certpca.storage import save_path as store_path
     from certpca.storage import solution_to_dict
 
-    budget = _budget(options)
-    table = _table(options, options.file)
-    with live_progress() as listener:
-        found = path(
-            table.data,
-            options.sparsities,
-            certify=options.certify,
-            target_gap=options.target_gap,
-            rng=options.seed,
-            budget=budget,
-            listener=listener,
-            checkpoint=options.checkpoint,
-            **_preparation(options, table.names),
-        )
-    if options.json:
-        solutions = [solution_to_dict(solution) for solution in found.solutions]
-        _print_json({"solutions": solutions, **_passes(table.data)})
-    else:
-        print(found)
-        _print_passes(table.data)
-    if options.plot:
-        save_path(found, options.plot)
-    if options.output:
-        store_path(found, options.output)
-    return 0
+    run = _run(options, proving=options.certify)
+    table = read_table(options, options.file)
+    with run.until_signalled():
+        with run.shown() as progress:
+            found = path(
+                table.data,
+                options.sparsities,
+                certify=options.certify,
+                target_gap=options.target_gap,
+                rng=options.seed,
+                budget=progress,
+                checkpoint=options.checkpoint,
+                **_preparation(options, table),
+            )
+        fields = {"solutions": [solution_to_dict(solution) for solution in found.solutions]}
+        with _shown_in_any_case(lambda: print(found), fields, options, table):
+            if options.output:
+                store_path(found, options.output)
+            if options.plot:
+                save_path(found, options.plot)
+    return int(run.end(sys.stderr if options.json else sys.stdout))
 
 
 def _certify(options: argparse.Namespace) -> int:
     from certpca.api import certify
-    from certpca.present.terminal import live_progress, print_certificate
+    from certpca.present.terminal import print_certificate
     from certpca.storage import certificate_to_dict, load_certificate, save_certificate
 
-    budget = _budget(options)
+    run = _run(options, proving=True)
     warm = load_certificate(options.warm) if options.warm else None
-    table = _table(options, options.file)
-    with live_progress() as listener:
-        certificate = certify(
-            table.data,
-            options.sparsity,
-            target_gap=options.target_gap,
-            branching=not options.no_branching,
-            depth=options.depth,
-            warm=warm,
-            rng=options.seed,
-            budget=budget,
-            listener=listener,
-            checkpoint=options.checkpoint,
-            **_preparation(options, table.names),
-        )
-    if options.json:
-        _print_json({**certificate_to_dict(certificate), **_passes(table.data)})
-    else:
-        print_certificate(certificate, sys.stdout)
-        _print_passes(table.data)
-    if options.output:
-        save_certificate(certificate, options.output)
-    return 0
+    table = read_table(options, options.file)
+    with run.until_signalled():
+        with run.shown() as progress:
+            certificate = certify(
+                table.data,
+                options.sparsity,
+                target_gap=options.target_gap,
+                branching=not options.no_branching,
+                depth=options.depth,
+                warm=warm,
+                rng=options.seed,
+                budget=progress,
+                checkpoint=options.checkpoint,
+                **_preparation(options, table),
+            )
+        assert certificate.status is not None
+        fields = {**certificate_to_dict(certificate), "status": certificate.status.name}
+        with _shown_in_any_case(lambda: print_certificate(certificate, sys.stdout), fields, options, table):
+            if options.output:
+                save_certificate(certificate, options.output)
+    return int(run.end(sys.stderr if options.json else sys.stdout))
 
 
 def _verify(options: argparse.Namespace) -> int:
     from certpca.api import verify
+    from certpca.datasets.reading import as_options
     from certpca.errors import CertificateError
     from certpca.present.terminal import print_proof
     from certpca.storage import load_certificate, proof_to_dict
 
     certificate = load_certificate(options.certificate)
-    table = _table(options, options.file)
+    expected = _expected(options)
+    table = read_table(options, options.file, certificate.reading)
     try:
-        proof = verify(certificate, table.data)
+        proof = verify(certificate, table.data, **expected)
     except CertificateError as error:
+        reason = str(error)
+        if dict(table.reading) != dict(certificate.reading):
+            reason += f"; its file was read with {as_options(certificate.reading) or 'no options'}"
         if options.json:
-            _print_json({"proved": False, "reason": str(error)})
-        print(f"certpca: {error}", file=sys.stderr)
+            _print_json({"proved": False, "reason": reason})
+        _complain(reason)
         return EXIT_REFUSED
     if options.json:
-        _print_json(proof_to_dict(proof, certificate))
+        _print_json({**proof_to_dict(proof, certificate, table.reading), "understood": table.understood})
     else:
-        print_proof(proof, certificate, sys.stdout)
+        print_proof(proof, certificate, as_options(table.reading), sys.stdout)
     return 0
 
 
@@ -375,9 +425,9 @@ def _report(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from certpca.present.report import Files, read_labels, write_report
-    from certpca.present.terminal import live_progress
     from certpca.storage import certificate_beside, load_path, load_solution
 
+    run = _run(options, proving=False)
     solution = load_solution(options.result)
     target = options.output or str(Path(options.result).with_suffix(_ENDINGS[options.format or "html"]))
     path = load_path(options.path) if options.path else None
@@ -387,11 +437,12 @@ def _report(options: argparse.Namespace) -> int:
         data=options.data or "",
         path=options.path or "",
         data_options=tuple(_typed_again(options)),
+        reading_options=tuple(typed_again(options)),
     )
     given: dict[str, Any] = {}
     if options.data:
-        table = _table(options, options.data)
-        given = {"data": table.data, **_preparation(options, table.names)}
+        table = read_table(options, options.data, solution.reading)
+        given = {"data": table.data, **_preparation(options, table)}
         if options.labels:
             given["labels"] = read_labels(options.labels, options.data, table.data.shape[0])
     else:
@@ -399,7 +450,7 @@ def _report(options: argparse.Namespace) -> int:
         if idle:
             msg = f"{idle[0]} is about the data; name them with --data"
             raise _usage_error(msg)
-    with live_progress() as listener:
+    with run.until_signalled(), run.shown() as progress:
         facts = write_report(
             solution,
             target,
@@ -409,29 +460,25 @@ def _report(options: argparse.Namespace) -> int:
             title=options.title,
             largest=options.largest,
             files=files,
-            budget=_budget(options),
-            listener=listener,
+            budget=progress,
             **given,
         )
     print(f"wrote {target}")
-    if facts.check is not None and facts.refused:
-        print(f"certpca: refused: {facts.check.refusal}", file=sys.stderr)
+    if facts.refusal:
+        _complain(f"refused: {facts.refusal}")
         return EXIT_REFUSED
-    return 0
+    return int(run.end())
 
 
 _ENDINGS = {"html": ".html", "markdown": ".md", "png": ".png", "svg": ".svg"}
-_TYPED_FLAGS = ("covariance", "correlation", "hardy-weinberg", "uncentred")
+_TYPED_FLAGS = ("covariance", *SCALINGS)
 
 
 def _typed_again(options: argparse.Namespace) -> list[str]:
     """Return the options about the data as one would type them."""
     typed = [f"--{flag}" for flag in _TYPED_FLAGS if getattr(options, flag.replace("-", "_"))]
     typed += ["--missing", options.missing] if options.missing != "error" else []
-    for name in ("array", *GENOTYPE_SETTINGS, "memory"):
-        value = getattr(options, name)
-        typed += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
-    return typed
+    return [*typed, *typed_again(options)]
 
 
 def _demo(options: argparse.Namespace) -> int:

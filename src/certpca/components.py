@@ -7,13 +7,15 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from certpca.api import checked_sparsity, solve
+from certpca.api import solve
+from certpca.arguments import checked_budget, checked_counts, checked_flag, checked_gap, checked_listener, generator
 from certpca.arrays import Vector, to_vector
-from certpca.budget import Budget, Listener, Progress
+from certpca.budget import Budget, Listener, Progress, begun
 from certpca.errors import InvalidProblemError
 from certpca.operators import DataOptions, Operator, as_operator
 from certpca.operators.deflation import SEMIDEFINITE, checked_deflation, deflate
-from certpca.result import Certificate, Solution, Status
+from certpca.result import Certificate, Solution
+from certpca.rounded import percent_up
 from certpca.solvers import Solver
 
 NOTHING_LEFT = 1e-10  # share of the trace that is rounding once the rest is explained
@@ -104,7 +106,7 @@ class Decomposition:
         ]
         cumulative = np.cumsum(self.adjusted_variance_ratio)
         for j, component in enumerate(self.components):
-            gap = "-" if component.certificate is None else f"{component.gap:.2%}"
+            gap = percent_up(component.gap)
             lines.append(
                 f"{j + 1:<3d}{component.support.size:8d} {self.explained_variance[j]:10.5g} "
                 f"{self.adjusted_variance[j]:10.5g} {cumulative[j]:11.2%} {gap:>7}"
@@ -123,7 +125,7 @@ def decompose(
     certify: bool = False,
     target_gap: float = 0.01,
     rng: int | np.random.Generator = 0,
-    budget: Budget | None = None,
+    budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     **options: Unpack[DataOptions],
 ) -> Decomposition:
@@ -134,7 +136,8 @@ def decompose(
     data, solver, certify, target_gap, rng, listener, options
         As in `solve`; each component gets a certificate of its own, for the matrix it was found on.
     n_components
-        How many. Fewer are returned where the budget ends before, or nothing is left to explain.
+        How many. Fewer are returned where nothing is left to explain, and after Ctrl-C; where a limit is reached, the
+        later ones are found by cheaper steps.
     sparsity
         Largest allowed number of nonzero loadings: one for all, or one for each component.
     deflation
@@ -157,8 +160,12 @@ def decompose(
     >>> found.adjusted_variance_ratio.round(3).tolist()
     [0.307, 0.153, 0.125]
     """
+    checked_gap(target_gap)
+    proving = checked_flag(certify, "certify")
+    progress = begun(checked_budget(budget), checked_listener(listener), proving=proving)
+    generator(rng)
     operator = as_operator(data, **options)
-    counts = _checked_counts(n_components, sparsity, operator.size, disjoint=disjoint)
+    counts = checked_counts(n_components, sparsity, operator.size, disjoint=checked_flag(disjoint, "disjoint"))
     checked_deflation(deflation)
     if certify and len(counts) > 1 and not disjoint and deflation not in SEMIDEFINITE:
         msg = (
@@ -167,32 +174,24 @@ def decompose(
         )
         raise InvalidProblemError(msg)
     trace = operator.trace()
-    limits, progress = budget or Budget(), Progress(budget)
     found: list[Solution] = []
-    for number, count in enumerate(counts):
-        with progress.until_interrupted():
+    with progress.until_interrupted():
+        for number, count in enumerate(counts):
             problem = remaining_problem(operator, found, deflation, disjoint=disjoint)
-        if found and (progress.exhausted or not problem.trace() > NOTHING_LEFT * trace):
-            break
-        # Features without variance left, whose starts solvers scale up, may overflow there: they are then passed over.
-        with np.errstate(over="ignore"):
-            solution = solve(
-                problem,
-                count,
-                solver,
-                rng=rng,
-                # A proof may take all the time it is given, so what is left is shared by the components to come.
-                budget=replace(limits, seconds=max((limits.seconds - progress.seconds) / (len(counts) - number), 1e-3)),
-                listener=listener,
-                certify=certify,
-                target_gap=target_gap,
-            )
-        if found and not solution.objective > 0:
-            break
-        support = _left_over(operator.size, found)[solution.support] if disjoint else solution.support
-        found.append(replace(solution, support=support, size=operator.size))
-        if solution.status is Status.INTERRUPTED:
-            break
+            if found and not problem.trace() > NOTHING_LEFT * trace:
+                break
+            # A proof may take all the time it is given, so what is left is shared by the components to come. Where
+            # nothing is left, a solver still takes its cheapest step: every component that is asked for exists.
+            share = progress.part(1 / (len(counts) - number))
+            # Features without variance left, whose starts solvers scale up, may overflow: they are then passed over.
+            with np.errstate(over="ignore"):
+                solution = solve(problem, count, solver, rng=rng, budget=share, certify=certify, target_gap=target_gap)
+            if found and not solution.objective > 0:
+                break
+            support = _left_over(operator.size, found)[solution.support] if disjoint else solution.support
+            found.append(replace(solution, support=support, size=operator.size))
+            if progress.interrupted:
+                break
     near = operator.near_one()
     units = near.power - operator.power
     adjusted, total = _joint_variance(near, _columns(operator.size, found))
@@ -241,20 +240,3 @@ def _joint_variance(operator: Operator, loadings: Vector) -> tuple[Vector, float
             pivots[j] = scores[j, j]
             scores = scores - np.outer(scores[:, j], scores[:, j]) / pivots[j]
     return pivots, total
-
-
-def _checked_counts(n_components: Any, sparsity: Any, size: int, *, disjoint: bool) -> list[int]:
-    """Return the sparsity of each component."""
-    whole = isinstance(n_components, (int, np.integer)) and not isinstance(n_components, bool)
-    if not whole or not 1 <= n_components <= size:
-        msg = f"n_components must be a whole number in 1..{size} (n_features={size}), got {n_components!r}"
-        raise InvalidProblemError(msg)
-    each = list(sparsity) if np.ndim(sparsity) == 1 else [sparsity] * int(n_components)
-    if len(each) != n_components:
-        msg = f"sparsity must be one number or one for each of {n_components} components, got {len(each)}"
-        raise InvalidProblemError(msg)
-    counts = [checked_sparsity(count, size) for count in each]
-    if disjoint and sum(counts) > size:
-        msg = f"disjoint supports need {sum(counts)} features in all, but there are {size}; lower the sparsity"
-        raise InvalidProblemError(msg)
-    return counts

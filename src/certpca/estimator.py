@@ -9,8 +9,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from certpca.arguments import checked_time_limit
 from certpca.arrays import Vector
-from certpca.budget import Budget
+from certpca.budget import Progress
 from certpca.components import decompose, remaining_problem
 from certpca.errors import InvalidDataError, InvalidProblemError
 from certpca.operators import Operator, from_data
@@ -53,7 +54,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     missing
         ``"error"`` or ``"mean"``: what to do with NaN.
     time_limit
-        Seconds after which the best components so far are taken.
+        Seconds for the whole fit, proofs included. All components exist whatever it is; the later ones are found by
+        cheaper steps where time is short. By default ten minutes where proofs are asked for, else no limit.
     random_state
         Seed of the random starts. The same seed gives the same components.
 
@@ -62,7 +64,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     components_ : ndarray of shape (n_components_, n_features)
         The components, zero outside their supports. The largest loading of each is positive.
     n_components_ : int
-        Their number: fewer than asked for where the time was over or nothing was left to explain.
+        Their number: fewer than asked for where nothing was left to explain, or after Ctrl-C.
     explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components_,)
         Variance along each component by itself, and divided by the total variance of the data. Correlated components
         count the same variance more than once.
@@ -126,6 +128,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
         """Find the components of samples x features."""
         del y
+        limit = checked_time_limit(self.time_limit)
+        progress = None if limit is None else Progress(limit)  # what is done before the search counts too
         if self.method not in ("projection", "regression"):
             msg = f'method must be "projection" or "regression", got {self.method!r}'
             raise InvalidProblemError(msg)
@@ -146,7 +150,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             certify=self.certify,
             target_gap=self.target_gap,
             rng=self.random_state if self.random_state is not None else np.random.default_rng(),
-            budget=Budget() if self.time_limit is None else Budget(seconds=self.time_limit),
+            budget=progress,
         )
         # The decomposition itself is not kept: it holds the data.
         self.solutions_ = found.components
@@ -224,7 +228,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if self.n_components_ < self.n_components:
             msg = (
                 f"SparsePCA found {self.n_components_} of {self.n_components} components: these explain all of the "
-                "variance, or the time limit was reached"
+                "variance"
             )
             warnings.warn(msg, ConvergenceWarning, stacklevel=3)
 

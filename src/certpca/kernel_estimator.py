@@ -8,8 +8,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from certpca.arguments import checked_time_limit
 from certpca.arrays import Vector
-from certpca.budget import Budget
+from certpca.budget import Progress
 from certpca.components import decompose
 from certpca.errors import InvalidProblemError
 from certpca.operators import Operator, from_kernel
@@ -48,7 +49,9 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     certify, target_gap
         Also prove how far from the optimum each direction can be; this forms the kernel matrix.
     time_limit
-        Seconds after which the best directions so far are taken.
+        Seconds for the whole fit, proofs included, but for the first evaluation of the kernel on all pairs of samples,
+        which cannot be cut short. All directions exist whatever it is; the later ones are found by cheaper steps where
+        time is short.
     random_state
         Seed of the random starts.
 
@@ -109,6 +112,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
         """Find the directions; X is samples x features, or the kernel matrix of the samples."""
         del y
+        limit = checked_time_limit(self.time_limit)
+        progress = None if limit is None else Progress(limit)  # evaluating the kernel counts too
         data = self._checked(X, reset=True)
         size = int(data.shape[0])
         if size < 2:
@@ -126,7 +131,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             certify=self.certify,
             target_gap=self.target_gap,
             rng=seed,
-            budget=Budget() if self.time_limit is None else Budget(seconds=self.time_limit),
+            budget=progress,
         )
         if any(part.status in (Status.OUT_OF_BUDGET, Status.INTERRUPTED) for part in found.components):
             warnings.warn("SparseKernelPCA stopped at its time limit", ConvergenceWarning, stacklevel=2)

@@ -6,24 +6,23 @@ from typing import Any
 import numpy as np
 
 from certpca.budget import Step
+from certpca.errors import DataFileError, InvalidDataError
 from certpca.result import Candidate, Certificate, Solution, Status
-
-FORMAT = "certpca solution 1"
-CERTIFICATE_FORMAT = "certpca certificate 1"
+from certpca.schema import CERTIFICATE_FORMAT, SOLUTION_FORMAT, check_certificate, check_solution, shown
 
 
 def solution_to_dict(solution: Solution) -> dict[str, Any]:
-    """Return the fields of a solution as plain JSON values; infinity becomes null."""
+    """Return the fields of a solution as plain JSON values; what is not finite becomes null."""
     return {
-        "format": FORMAT,
+        "format": SOLUTION_FORMAT,
         "support": solution.support.tolist(),
         "names": None if solution.names is None else list(solution.names),
         "loadings": solution.loadings.tolist(),
         "objective": solution.objective,
         "explained_variance_ratio": solution.explained_variance_ratio,
-        "relative_objective": solution.relative_objective,
+        "relative_objective": _finite(solution.relative_objective),
         "upper_bound": _finite(solution.upper_bound),
-        "gap": _finite(solution.gap) if math.isfinite(solution.upper_bound) else None,
+        "gap": _finite(solution.gap),
         "size": solution.size,
         "sparsity": solution.sparsity,
         "matrix": solution.matrix,
@@ -32,43 +31,34 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
         "message": solution.status.value,
         "seconds": solution.seconds,
         "refitted": solution.refitted,
-        "history": [[step.seconds, step.objective, _finite(step.upper_bound)] for step in solution.history],
-        "details": {name: float(value) for name, value in solution.details.items()},
+        "history": [[step.seconds, _finite(step.objective), _finite(step.upper_bound)] for step in solution.history],
+        "details": {name: _finite(float(value)) for name, value in solution.details.items()},
+        "reading": dict(solution.reading),
     }
 
 
 def solution_from_dict(fields: dict[str, Any], certificate: Certificate | None = None) -> Solution:
     """Make a solution from what `solution_to_dict` gave; a bound without its certificate is not believed."""
+    check_solution(fields)
     names = fields["names"]
-    support = np.array(fields["support"], dtype=np.intp)
-    loadings = np.array(fields["loadings"], dtype=np.float64)
-    if support.ndim != 1 or support.shape != loadings.shape:
-        msg = f"support and loadings must be lists of one length, got shapes {support.shape} and {loadings.shape}"
-        raise ValueError(msg)
-    size = int(fields["size"])
-    if support.size and not (support.min() >= 0 and support.max() < size):
-        msg = f"support must lie in 0..{size - 1}, got {support.min()}..{support.max()}"
-        raise ValueError(msg)
-    if names is not None and len(names) != support.size:
-        msg = f"there must be one name for each of {support.size} loadings, got {len(names)}"
-        raise ValueError(msg)
     return Solution(
-        support=support,
-        names=None if names is None else tuple(str(name) for name in names),
-        loadings=loadings,
+        support=np.array(fields["support"], dtype=np.intp),
+        names=None if names is None else tuple(names),
+        loadings=np.array(fields["loadings"], dtype=np.float64),
         objective=float(fields["objective"]),
         explained_variance_ratio=float(fields["explained_variance_ratio"]),
-        relative_objective=float(fields["relative_objective"]),
-        size=size,
-        sparsity=int(fields["sparsity"]),
+        relative_objective=_number(fields["relative_objective"], math.nan),
+        size=fields["size"],
+        sparsity=fields["sparsity"],
         matrix=fields["matrix"],
         solver=fields["solver"],
-        status=Status[fields["status"]],
+        status=_status(fields["status"]),
         seconds=float(fields["seconds"]),
         refitted=fields["refitted"],
-        history=tuple(Step(step[0], step[1], _number(step[2])) for step in fields["history"]),
-        details=dict(fields["details"]),
+        history=tuple(Step(at, _number(found, -math.inf), _number(bound)) for at, found, bound in fields["history"]),
+        details={name: _number(value, math.nan) for name, value in fields["details"].items()},
         certificate=certificate,
+        reading=dict(fields.get("reading", {})),
     )
 
 
@@ -80,7 +70,7 @@ def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
         "sparsity": certificate.sparsity,
         "upper_bound": certificate.upper_bound,
         "objective": certificate.objective,
-        "gap": certificate.gap,
+        "gap": _finite(certificate.gap),
         "features_in_no_optimum": certificate.outside,
         "features_in_every_optimum": certificate.inside,
         "matrix": certificate.matrix,
@@ -91,11 +81,13 @@ def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
         "loadings": certificate.loadings.tolist(),
         "tree": certificate.tree,
         "seconds": certificate.seconds,
+        "reading": dict(certificate.reading),
     }
 
 
 def certificate_from_dict(fields: dict[str, Any], evidence: dict[str, Any]) -> Certificate:
     """Make a certificate from what `certificate_to_dict` gave and its evidence. That proves nothing: checking does."""
+    check_certificate(fields)
     return Certificate(
         kind=fields["kind"],
         size=fields["size"],
@@ -109,9 +101,10 @@ def certificate_from_dict(fields: dict[str, Any], evidence: dict[str, Any]) -> C
         evidence=evidence,
         tree=fields["tree"],
         objective=float(fields["objective"]),
-        outside=int(fields["features_in_no_optimum"]),
-        inside=int(fields["features_in_every_optimum"]),
+        outside=fields["features_in_no_optimum"],
+        inside=fields["features_in_every_optimum"],
         seconds=float(fields["seconds"]),
+        reading=dict(fields.get("reading", {})),
     )
 
 
@@ -123,7 +116,11 @@ def certificate_state(certificate: Certificate) -> dict[str, Any]:
 
 def certificate_from_state(state: dict[str, Any]) -> Certificate:
     """Make a certificate from what `certificate_state` gave."""
-    return certificate_from_dict(state["fields"], state["evidence"])
+    try:
+        return certificate_from_dict(state["fields"], state["evidence"])
+    except InvalidDataError as error:
+        msg = f"a certificate in the checkpoint is damaged ({error}); remove the folder to start again"
+        raise DataFileError(msg) from error
 
 
 def candidate_state(candidate: Candidate) -> dict[str, Any]:
@@ -137,6 +134,7 @@ def candidate_state(candidate: Candidate) -> dict[str, Any]:
         "details": dict(candidate.details),
         "certificate": None if certificate is None else certificate_state(certificate),
         "constrained": candidate.constrained,
+        "fitted": candidate.fitted,
     }
 
 
@@ -154,5 +152,12 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _number(value: float | None) -> float:
-    return math.inf if value is None else float(value)
+def _number(value: float | None, absent: float = math.inf) -> float:
+    return absent if value is None else float(value)
+
+
+def _status(name: str) -> Status:
+    if name not in Status.__members__:
+        msg = f"status must be one that this version knows ({', '.join(Status.__members__)}), got {shown(name)}"
+        raise InvalidDataError(msg)
+    return Status[name]

@@ -7,18 +7,29 @@ from enum import Enum
 from typing import Any
 
 from certpca.arrays import Indices, Vector
-from certpca.budget import Step
+from certpca.budget import Progress, Step
+from certpca.rounded import down, percent_down
 
 RANDOM = "-random"  # how kinds of certificates end that hold with a probability
 FAILURE = 1e-12  # the probability with which one of these may be wrong
-PROVED_OPTIMAL = 1e-6  # a gap that is rounding and nothing else to the reader
+PROVED_OPTIMAL = 1e-6  # the gap up to which a component is called optimal, which is then said
+
+
+def share_lost(objective: float, upper_bound: float) -> float:
+    """Return 1 - objective / upper_bound: the largest possible loss. NaN where nothing is proved."""
+    if not math.isfinite(upper_bound):
+        return math.nan
+    if upper_bound <= 0.0:  # of a matrix of zeros, where nothing can be lost
+        return 0.0 if objective >= upper_bound else math.nan
+    return max(0.0, 1.0 - objective / upper_bound)
 
 
 class Status(Enum):
     """How a run ended. The values are the sentences users read."""
 
     CONVERGED = "finished: the method reached its own stopping rule"
-    OPTIMAL = "proved optimal: no other choice of features captures more, within the gap asked for"
+    OPTIMAL = "proved optimal: no other choice of features captures more, to one part in a million"
+    WITHIN_GAP = "finished: proved to be within the gap asked for, which is not a proof of optimality"
     OUT_OF_BUDGET = "stopped at the budget with the best answer so far; allow more time or steps to go on"
     INTERRUPTED = "stopped by the user with the best answer so far"
     SAMPLED = "finished on sampled directions, not on all of them; raise max_cells for the exact low-rank optimum"
@@ -31,6 +42,13 @@ class Status(Enum):
         "finished: the support is wider than the sparsity, as the accuracy mode allows; "
         "leave epsilon unset for at most `sparsity` loadings"
     )
+
+
+def ending(progress: Progress, otherwise: Status) -> Status:
+    """Return how a run ended: by a signal or a listener, by a limit, or otherwise."""
+    if not progress.cut_short:
+        return otherwise
+    return Status.INTERRUPTED if progress.interrupted else Status.OUT_OF_BUDGET
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,13 +64,15 @@ class Candidate:
     loadings
         The algorithm's own vector on the support, where it differs from the best one.
     largest_eigenvalue
-        Of the whole operator, where the solver had to compute it.
+        Of the whole operator, where the solver had to compute it; NaN where there was no time for that.
     details
         Numbers particular to the algorithm, by name.
     certificate
         A proved bound, where the algorithm comes with one.
     constrained
         The loadings obey a rule that the best ones on the support might break, so they are kept.
+    fitted
+        The loadings are the best ones on the support already.
     """
 
     support: Indices
@@ -62,6 +82,7 @@ class Candidate:
     details: Mapping[str, float] = field(default_factory=dict)
     certificate: "Certificate | None" = None
     constrained: bool = False
+    fitted: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,8 +144,14 @@ class Certificate:
         The best loadings known: they bound the optimum from below.
     evidence, tree
         Arrays by name, and for trees of regions how these are split.
+    reading
+        How the file was read that the data came from (filters, array, columns), as options of `load_table`; empty where
+        it is read as it is. Not part of the proof: `fingerprint` is of the numbers that were read.
     objective, outside, inside
         What the checker made of the rest when the certificate was made.
+    seconds, status
+        How long the search for it took and how that ended. Neither is part of what is proved, nor is the status written
+        to files.
     """
 
     kind: str
@@ -142,11 +169,13 @@ class Certificate:
     outside: int = 0
     inside: int = 0
     seconds: float = 0.0
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    status: Status | None = None
 
     @property
     def gap(self) -> float:
         """Largest possible loss of the stored loadings: 1 - objective / upper_bound."""
-        return 0.0 if self.upper_bound == 0 else max(0.0, 1.0 - self.objective / self.upper_bound)
+        return share_lost(self.objective, self.upper_bound)
 
     @property
     def failure_probability(self) -> float:
@@ -172,7 +201,7 @@ class Solution:
         Objective divided by the trace, the total variance.
     relative_objective
         Objective divided by the largest eigenvalue (the paper's f): 1 is what a dense
-        component captures.
+        component captures. NaN where a limit left no time to compute that.
     size
         Number of features.
     sparsity
@@ -181,6 +210,8 @@ class Solution:
         In words, the matrix whose variance is captured.
     certificate
         The upper bound with its evidence, where one was asked for.
+    reading
+        How the file behind the data was read, as in `Certificate`.
     """
 
     support: Indices
@@ -199,6 +230,7 @@ class Solution:
     history: tuple[Step, ...] = ()
     details: Mapping[str, float] = field(default_factory=dict)
     certificate: Certificate | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def upper_bound(self) -> float:
@@ -207,10 +239,8 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """Largest possible loss against the optimum, as a fraction: 1 - objective / upper_bound."""
-        if self.upper_bound == 0.0:
-            return 0.0
-        return max(0.0, 1.0 - self.objective / self.upper_bound)
+        """Largest possible loss against the optimum, as a fraction; NaN while nothing is proved."""
+        return share_lost(self.objective, self.upper_bound)
 
     @property
     def component(self) -> Vector:
@@ -225,6 +255,6 @@ class Solution:
         """Say in one line what was found."""
         return (
             f"{self.solver}: {self.support.size} of {self.size} features capture "
-            f"{self.objective:.6g} ({self.explained_variance_ratio:.2%} of the variance), "
+            f"{down(self.objective)} ({percent_down(self.explained_variance_ratio)} of the variance), "
             f"{self.status.value}"
         )

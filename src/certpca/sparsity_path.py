@@ -14,25 +14,42 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 
-from certpca.api import checked_sparsity, run_facts, solve
+from certpca.api import run_facts, solve
+from certpca.arguments import (
+    checked_budget,
+    checked_flag,
+    checked_folder,
+    checked_gap,
+    checked_listener,
+    checked_sparsities,
+    generator,
+)
 from certpca.arrays import Indices, Vector, to_vector, top_k
-from certpca.budget import Budget, Listener, Progress, Step
-from certpca.certificates.near_one import InDataUnits, solution_in_data_units
-from certpca.certificates.search import Goal, Shared, find_certificate
-from certpca.checkpoint import Checkpoint, opened
-from certpca.errors import InvalidProblemError
+from certpca.budget import Budget, Listener, Progress, begun
+from certpca.certificates.goals import Goal, Shared
+from certpca.certificates.near_one import solution_in_data_units
+from certpca.certificates.proving import Prover
+from certpca.certificates.search import find_certificate
+from certpca.checkpoint import opened
 from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
 from certpca.linalg.swaps import SwapSearch
 from certpca.operators import DataOptions, Operator, as_operator, on_host
-from certpca.result import Candidate, Certificate, Solution, Status
+from certpca.result import Candidate, Certificate, Solution, Status, ending, share_lost
+from certpca.rounded import down, percent_down, percent_up
 from certpca.solvers.auto import EVERY_COLUMN, PANEL, Auto
 
 BETTER = 1 + 1e-9  # ratio of objectives from which a support is worth taking over
 RACE = Auto(starts=48)  # the starts that all sparsities share
+SEARCHING = 0.9  # share of a limit for the search,
+SEARCHING_BEFORE_PROOFS = 0.35  # and where proofs are to follow
+MIDDLE = 0.4  # share of that for the sparsity that is searched thoroughly
+FIRST = 3  # time for the first proof, relative to the others
+SECURING = 0.25  # share of the time that is left that a bound for all sparsities may take
 FINALISTS = 1  # supports of each sparsity that are improved by swaps, on large problems
 
 
@@ -73,9 +90,8 @@ class Path:
 
     @cached_property
     def gaps(self) -> Vector:
-        """Largest possible loss at each sparsity: 1 - objective / upper bound."""
-        bounds = np.where(self.upper_bounds > 0, self.upper_bounds, 1.0)
-        return np.where(self.upper_bounds > 0, np.maximum(0.0, 1.0 - self.objectives / bounds), 0.0)
+        """Largest possible loss at each sparsity: 1 - objective / upper bound. NaN where nothing is proved."""
+        return np.array([share_lost(*pair) for pair in zip(self.objectives, self.upper_bounds, strict=True)])
 
     @property
     def nested(self) -> float:
@@ -101,8 +117,8 @@ class Path:
         lines = [f"{'sparsity':>9}{'objective':>14}{'explained':>11}{'in':>7}{'out':>7}" + proved * f"{'gap':>9}"]
         for j, (solution, gap) in enumerate(zip(self.solutions, self.gaps, strict=True)):
             lines.append(
-                f"{solution.sparsity:>9}{solution.objective:>14.6g}{solution.explained_variance_ratio:>11.2%}"
-                f"{self.entering(j).size:>7}{self.leaving(j).size:>7}" + proved * f"{gap:>9.2%}"
+                f"{solution.sparsity:>9}{down(solution.objective):>14}{percent_down(solution.explained_variance_ratio):>11}"
+                f"{self.entering(j).size:>7}{self.leaving(j).size:>7}" + proved * f"{percent_up(gap):>9}"
             )
         return "\n".join(lines)
 
@@ -114,7 +130,7 @@ def path(
     certify: bool = False,
     target_gap: float = 0.01,
     rng: int | np.random.Generator = 0,
-    budget: Budget | None = None,
+    budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     **options: Unpack[DataOptions],
@@ -132,8 +148,9 @@ def path(
     rng
         Seed or generator. The same seed gives the same path.
     budget
-        Seconds for all sparsities together; steps for each part of the work. The best path so far is returned when
-        they are reached, and after the first Ctrl-C.
+        Seconds for all sparsities together, proofs included; steps for each part of the work. The best path so far is
+        returned when they are reached, and after the first Ctrl-C. Without a budget a path with proofs ends after ten
+        minutes, unless it has a checkpoint; ``Budget()`` has no limits.
     listener
         Called with a `Step` after each step, whatever sparsity it is about; returning False ends the run.
     checkpoint
@@ -149,37 +166,42 @@ def path(
     >>> found.entering(1).tolist(), found.nested
     ([6, 9], 1.0)
     """
-    if not 0 <= target_gap < 1:
-        msg = f"target_gap must lie in [0, 1), got {target_gap}"
-        raise InvalidProblemError(msg)
+    checked_gap(target_gap)
+    proving = checked_flag(certify, "certify") and checked_folder(checkpoint) is None
+    progress = begun(checked_budget(budget), checked_listener(listener), proving=proving)
+    generator(rng)
     operator = as_operator(data, **options)
-    wanted = sorted({checked_sparsity(sparsity, operator.size) for sparsity in sparsities})
-    if not wanted:
-        msg = "sparsities must name at least one sparsity, got none"
-        raise InvalidProblemError(msg)
+    wanted = checked_sparsities(sparsities, operator.size)
 
     def facts() -> dict[str, Any]:
         asked = {"sparsities": wanted, "certify": certify, **({"target_gap": target_gap} if certify else {})}
         return {**run_facts("path", operator, rng), **asked}
 
     near = operator.near_one()
-    heard = InDataUnits(listener)
-    heard.power = units = near.power - operator.power
-    with opened(checkpoint, facts) as states:
-        clock = _Clock(budget, heard, states)
-        with clock.whole.until_interrupted():
-            search = _Search(near, wanted, clock)
+    units = near.power - operator.power
+    with opened(checkpoint, facts) as states, progress.until_interrupted():
+        whole = progress.part(checkpoint=states)
+        whole.power += units
+        search = _Search(near, wanted, whole)
+        share = (1 - SEARCHING_BEFORE_PROOFS if certify else 1 - SEARCHING) * whole.remaining
+        with whole.setting_aside(share if whole.timed else 0.0):
             search.run(rng)
-            certificates = search.certificates(target_gap) if certify else [None] * len(wanted)
-            search.pad()
+        status = ending(whole, Status.CONVERGED)
+        certificates = search.certificates(target_gap) if certify else [None] * len(wanted)
+        search.pad()
     solutions: list[Solution] = []
-    for sparsity, support, certificate in zip(wanted, search.supports, certificates, strict=True):
-        found = _Found(support, clock.status, search.largest, certificate)
+    for sparsity, support, loadings, certificate in zip(
+        wanted, search.supports, search.loadings, certificates, strict=True
+    ):
+        proved = None if certificate is None or status is not Status.CONVERGED else certificate.status
+        found = _Found(support, loadings, proved or status, search.largest, certificate)
         solution = solve(near, sparsity, found)
         if solutions and solution.objective < solutions[-1].objective:  # rounding, where padding gained nothing
-            solution = solve(near, sparsity, replace(found, support=solutions[-1].support))
+            solution = solve(
+                near, sparsity, replace(found, support=solutions[-1].support, loadings=solutions[-1].loadings)
+            )
         solutions.append(solution)
-    return Path(tuple(solution_in_data_units(solution, units) for solution in solutions), clock.whole.seconds)
+    return Path(tuple(solution_in_data_units(solution, units) for solution in solutions), whole.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +209,7 @@ class _Found:
     """Proposes what is known already, so that `solve` judges it like any other proposal."""
 
     support: Indices
+    loadings: Vector | None
     status: Status
     largest_eigenvalue: float
     certificate: Certificate | None
@@ -198,43 +221,13 @@ class _Found:
         """Return the support."""
         del operator, sparsity, progress, rng
         return Candidate(
-            self.support, self.status, largest_eigenvalue=self.largest_eigenvalue, certificate=self.certificate
+            self.support,
+            self.status,
+            self.loadings,
+            largest_eigenvalue=self.largest_eigenvalue,
+            certificate=self.certificate,
+            fitted=True,
         )
-
-
-class _Clock:
-    """Deals out one budget to the parts of a path; what ends a part from outside ends them all."""
-
-    def __init__(self, budget: Budget | None, listener: Listener | None, states: Checkpoint | None = None) -> None:
-        self._budget = budget or Budget()
-        self._listener = listener
-        self._states = states
-        self.whole = Progress(self._budget, checkpoint=states)
-
-    def hear(self, step: Step) -> bool:
-        """Pass a step on to the user and say whether the run goes on."""
-        if self._listener is not None and self._listener(step) is False:
-            self.whole.interrupted = True
-        return not self.whole.interrupted
-
-    def rest(self, parts: int = 1) -> Budget:
-        """Return what is left for the next part, where so many are to have the same time."""
-        return replace(self._budget, seconds=max(self.whole.remaining / parts, 1e-3))
-
-    def part(self, parts: int = 1, name: str = "") -> Progress:
-        """Return the progress of the next part: objectives of different sparsities share no history.
-
-        A part with a name keeps states of its own in the checkpoint.
-        """
-        states = self._states.part(name) if name and self._states is not None else None
-        return Progress(self.rest(parts), self.hear, checkpoint=states)
-
-    @property
-    def status(self) -> Status:
-        """How the run ended."""
-        if self.whole.interrupted:
-            return Status.INTERRUPTED
-        return Status.OUT_OF_BUDGET if self.whole.exhausted else Status.CONVERGED
 
 
 class _Runner(NamedTuple):
@@ -257,14 +250,14 @@ class _Offer(NamedTuple):
 class _Search:
     """The best support known for each sparsity, and how supports and certificates travel between neighbours."""
 
-    def __init__(self, operator: Operator, sparsities: list[int], clock: _Clock) -> None:
+    def __init__(self, operator: Operator, sparsities: list[int], progress: Progress) -> None:
         self._operator, self._host = operator, on_host(operator)
         self._sparsities = sparsities
-        self._clock = clock
+        self._progress = progress
         self._diagonal = to_vector(operator.diagonal())
         self._middle = (len(sparsities) - 1) // 2
         self._objectives = np.full(len(sparsities), -np.inf)
-        self._loadings = [np.zeros(0)] * len(sparsities)
+        self.loadings = [np.zeros(0)] * len(sparsities)
         self._seen: list[set[int]] = [set() for _ in sparsities]
         self._finalists = RACE.finalists if operator.size <= EVERY_COLUMN else FINALISTS
         self.supports = [top_k(self._diagonal, sparsity) for sparsity in sparsities]
@@ -275,7 +268,7 @@ class _Search:
 
     def run(self, rng: int | np.random.Generator) -> None:
         """Search the middle thoroughly, race the others from shared starts, and let supports travel."""
-        whole = self._clock.whole
+        whole = self._progress
         state = whole.load("search")
         if state is None:
             self._search_middle(rng)
@@ -283,6 +276,9 @@ class _Search:
         else:
             self._restore(state)
         if len(self._sparsities) == 1 or self.largest == 0.0:
+            return
+        if not self._raced and whole.late():
+            self._threshold_once()
             return
         if not self._raced:
             arrived = self._race(self._starts(np.random.default_rng(rng)))
@@ -303,27 +299,35 @@ class _Search:
         self._store(now=True)
 
     def _search_middle(self, rng: int | np.random.Generator) -> None:
-        clock, middle = self._clock, self._middle
-        first = solve(self._operator, self._sparsities[middle], rng=rng, budget=clock.rest(), listener=clock.hear)
-        clock.whole.interrupted |= first.status is Status.INTERRUPTED
-        self._keep(middle, first.support)
+        middle = self._middle
+        share = 1.0 if len(self._sparsities) == 1 else MIDDLE
+        first = solve(self._operator, self._sparsities[middle], rng=rng, budget=self._progress.part(share))
+        self._keep(middle, first.support, first.loadings)
         self.largest = first.objective / first.relative_objective if first.objective > 0 else 0.0
         if self.largest == 0.0:  # every support is as good as any other
             for j, support in enumerate(self.supports):
                 self._keep(j, support)
+
+    def _threshold_once(self) -> None:
+        """Give every sparsity the largest entries of the middle's image, where there is no time for more."""
+        image = self._images([self._runner(self._middle)])[:, 0]
+        for j, sparsity in enumerate(self._sparsities):
+            if j != self._middle:
+                support = top_k(np.abs(image), sparsity)
+                self._keep(j, support, image[support])
 
     def _is_better(self, runner: _Runner) -> bool:
         return bool(runner.value > self._objectives[runner.owner] * BETTER)
 
     def _store(self, *, now: bool = False) -> None:
         """Store where the search stands, unless it was cut short since it was stored last."""
-        if not self._clock.whole.exhausted:
-            self._clock.whole.store("search", self._state, now=now)
+        if not self._progress.exhausted and not self._progress.cut_short:
+            self._progress.store("search", self._state, now=now)
 
     def _state(self) -> dict[str, Any]:
         return {
             "supports": self.supports,
-            "loadings": self._loadings,
+            "loadings": self.loadings,
             "objectives": self._objectives,
             "seen": [sorted(keys) for keys in self._seen],
             "largest": self.largest,
@@ -333,7 +337,7 @@ class _Search:
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self.supports, self._loadings, self._objectives = state["supports"], state["loadings"], state["objectives"]
+        self.supports, self.loadings, self._objectives = state["supports"], state["loadings"], state["objectives"]
         self._seen = [set(keys) for keys in state["seen"]]
         self.largest, self._raced, self._helped = state["largest"], state["raced"], state["helped"]
         self._waiting = [_Offer(*fields) for fields in state["waiting"]]
@@ -345,17 +349,31 @@ class _Search:
         """
         found: list[Certificate | None] = []
         shared = Shared(self._operator)
+        if self._progress.timed:
+            self._secure(shared)
         for j, sparsity in enumerate(self._sparsities):
             goal = Goal(target_gap, warm=found[-1] if found else None, shared=shared)
-            known = self.supports[j], self._loadings[j]
+            known = self.supports[j], self.loadings[j]
             # The first starts from nothing and takes several times as long as those that go on from a neighbour.
-            progress = self._clock.part(min(len(self._sparsities) - j, 3), f"k{sparsity}")
+            weight, others = (1, len(self._sparsities) - 1 - j) if j else (FIRST, len(self._sparsities) - 1)
+            states = self._progress.checkpoint
+            progress = self._progress.part(
+                weight / (weight + others), None if states is None else states.part(f"k{sparsity}")
+            )
             made = find_certificate(self._operator, sparsity, *known, goal, progress)
-            self._clock.whole.earlier += progress.earlier
+            self._progress.earlier += progress.earlier
             if made.objective > self._objectives[j] * BETTER:
-                self._keep(j, made.support)
+                self._keep(j, made.support, made.loadings)
             found.append(made)
         return found
+
+    def _secure(self, shared: Shared) -> None:
+        """Prove the largest eigenvalue first, where that is cheap: it bounds every sparsity, whatever comes next."""
+        largest = float(np.sort(self._diagonal)[-self._sparsities[-1] :].sum())
+        cost = shared.costs.preparing() + shared.costs.closed_form("largest-eigenvalue")
+        if self.largest < largest and cost < SECURING * self._progress.remaining:
+            prover = Prover(self._operator, self._sparsities[0], shared.examiner, shared.costs)
+            prover.prove("largest-eigenvalue", {}, self.supports[0], self.loadings[0])
 
     def pad(self) -> None:
         """Let a support that beats the one for a larger sparsity grow into it."""
@@ -365,34 +383,37 @@ class _Search:
                 image[self.supports[j - 1]] = np.inf
                 self._offer(j, top_k(image, self._sparsities[j]))
 
-    def _keep(self, j: int, support: Indices) -> None:
+    def _keep(self, j: int, support: Indices, start: Vector | None = None) -> None:
         self.supports[j] = support
-        self._objectives[j], self._loadings[j] = leading_on_support(self._host, support)
+        self._objectives[j], self.loadings[j] = leading_on_support(
+            self._host, support, start=start, late=self._progress.late
+        )
         self._seen[j].add(_key(support))
 
     def _offer(self, j: int, support: Indices, *, always: bool = False) -> bool:
         """Threshold from a support; swap features too, always or where that is already better than what is known."""
         known = self._objectives[j]
-        if np.isfinite(known) and (self._clock.whole.exhausted or np.array_equal(support, self.supports[j])):
+        if np.isfinite(known) and (self._progress.exhausted or np.array_equal(support, self.supports[j])):
             return False
-        progress = self._clock.part()
-        search = SwapSearch(self._host, support, self._diagonal)
+        progress = self._progress.part()
+        search = SwapSearch(self._host, support, self._diagonal, progress.late)
         while progress.tick(search.objective) and search.threshold():
             pass
         if always or not search.objective <= known * BETTER:
             search = Auto.polish(search, progress)
         if search.objective <= known * BETTER:
             return False
-        self._keep(j, search.support)
+        self._keep(j, search.support, search.loadings)
         return True
 
     def _starts(self, rng: np.random.Generator) -> Iterator[_Runner]:
         """Threshold the middle's image, eigenvectors, their mixtures and single columns to every other size."""
-        pairs = leading_eigenpairs(self._host, RACE.eigenvectors, accuracy=1e-4, rng=rng)
+        late = self._progress.late
+        pairs = leading_eigenpairs(self._host, RACE.eigenvectors, accuracy=1e-4, rng=rng, late=late)
         roots = np.sqrt(np.maximum(pairs.values, 0.0))
         others = [j for j in range(len(self._sparsities)) if j != self._middle]
         panels = RACE.starting_images(self._host, pairs.vectors, roots, self._diagonal, rng)
-        for images in [self._images([self._runner(self._middle)]), *panels]:
+        for images in chain([self._images([self._runner(self._middle)])], panels):
             yield from (self._thresholded(image, j) for image in images.T for j in others)
 
     def _travellers(self) -> Iterator[_Runner]:
@@ -407,10 +428,12 @@ class _Search:
 
         After a round the better half goes on. Runners on a support that was seen before stop.
         """
-        progress, best = self._clock.part(), dict[int, list[_Runner]]()
+        progress, best = self._progress.part(), dict[int, list[_Runner]]()
         for _ in range(RACE.rounds):
-            fresh = {}
+            fresh: dict[tuple[int, int], _Runner] = {}
             for runner in runners:
+                if fresh and progress.late():
+                    break
                 key = _key(runner.support)
                 if key not in self._seen[runner.owner]:
                     self._seen[runner.owner].add(key)
@@ -419,6 +442,8 @@ class _Search:
                 break
             moved, current = dict[int, list[_Runner]](), list(fresh.values())
             for first in range(0, len(current), PANEL):
+                if moved and progress.late():
+                    break
                 part = current[first : first + PANEL]
                 for runner, image in zip(part, self._images(part).T, strict=True):
                     value = float(runner.loadings @ image[runner.support])
@@ -431,7 +456,7 @@ class _Search:
         return [runner for found in best.values() for runner in found]
 
     def _runner(self, j: int) -> _Runner:
-        return _Runner(j, self.supports[j], self._loadings[j])
+        return _Runner(j, self.supports[j], self.loadings[j])
 
     def _images(self, runners: list[_Runner]) -> Vector:
         panel = np.zeros((self._host.size, len(runners)))

@@ -2,27 +2,45 @@
 
 import contextlib
 import json
+import re
 import zipfile
 import zlib
-from collections.abc import Iterator
-from hashlib import blake2b
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-
 from certpca.certificates.checker import Proof
-from certpca.errors import DataFileError
+from certpca.errors import CertpcaError, DataFileError, InvalidDataError
+from certpca.evidence_files import (
+    all_evidence,
+    digest_of_file,
+    evidence_name,
+    first_evidence,
+    open_beside,
+    read_evidence,
+    write_evidence,
+)
 from certpca.plain_results import (
-    CERTIFICATE_FORMAT,
-    FORMAT,
     certificate_from_dict,
     certificate_to_dict,
     solution_from_dict,
     solution_to_dict,
 )
 from certpca.result import Certificate, Solution
-from certpca.whole_files import Writer, write_bytes_whole, write_text_whole, write_together
+from certpca.schema import (
+    CERTIFICATE_FORMAT,
+    LONGEST_WHOLE,
+    MOST_JSON_BYTES,
+    PATH_FORMAT,
+    SOLUTION_FORMAT,
+    check_certificate,
+    check_path,
+    check_reading,
+    check_solution,
+    shown,
+)
+from certpca.whole_files import Target, Writer, write_bytes_whole, write_text_whole, write_together
 
 if TYPE_CHECKING:  # its module loads every solver, which reading one result needs not
     from certpca.sparsity_path import Path as SparsityPath
@@ -42,8 +60,6 @@ __all__ = [
     "write_bytes_whole",
     "write_text_whole",
 ]
-
-PATH_FORMAT = "certpca path 1"
 
 # What reading nonsense can raise: wrong types and ranges, broken archives, absurd sizes and depths.
 DAMAGE = (
@@ -73,19 +89,23 @@ def save_solution(solution: Solution, path: str | Path) -> None:
     ('topdiam', 'length', 'bowdist')
     """
     target = Path(path)
-    fields, files = _parts(solution, certificate_beside(target))
-    write_together([*files, (target, _json_writer(fields))])
+    files = _Files(target)
+    files.write(files.solution(solution, certificate_beside(target)))
 
 
 def load_solution(path: str | Path) -> Solution:
     """Read a solution written by `save_solution`."""
     file = Path(path)
-    return _loaded_solution(file, _read_json(file, FORMAT, "a solution"))
+    return _loaded_solution(file, _read_json(file, SOLUTION_FORMAT, "a solution"))
 
 
 def certificate_beside(path: str | Path) -> Path:
     """Name the file that holds the certificate of a solution written to `path`."""
     return Path(path).with_suffix(".certificate.json")
+
+
+def _beside_path(path: Path, sparsity: int) -> Path:
+    return path.with_suffix(f".{sparsity}.certificate.json")
 
 
 def save_path(path: "SparsityPath", file: str | Path) -> None:
@@ -101,11 +121,9 @@ def save_path(path: "SparsityPath", file: str | Path) -> None:
     [3, 5]
     """
     target = Path(file)
-    parts = [
-        _parts(solution, target.with_suffix(f".{solution.sparsity}.certificate.json")) for solution in path.solutions
-    ]
-    fields = {"format": PATH_FORMAT, "seconds": path.seconds, "solutions": [solution for solution, _ in parts]}
-    write_together([*(file for _, files in parts for file in files), (target, _json_writer(fields))])
+    files = _Files(target)
+    solutions = [files.solution(solution, _beside_path(target, solution.sparsity)) for solution in path.solutions]
+    files.write({"format": PATH_FORMAT, "seconds": path.seconds, "solutions": solutions})
 
 
 def load_path(file: str | Path) -> "SparsityPath":
@@ -115,31 +133,34 @@ def load_path(file: str | Path) -> "SparsityPath":
     source = Path(file)
     fields = _read_json(source, PATH_FORMAT, "a path")
     with _damage_named(source):
+        check_path(fields)
         solutions = tuple(_loaded_solution(source, part) for part in fields["solutions"])
-        sparsities = [solution.sparsity for solution in solutions]
-        if not solutions or sparsities != sorted(set(sparsities)):
-            msg = f"the sparsities of a path must increase, got {sparsities}"
-            raise ValueError(msg)
         return SparsityPath(solutions, float(fields["seconds"]))
-
-
-def _parts(solution: Solution, beside: Path) -> tuple[dict[str, Any], list[tuple[Path, Writer]]]:
-    """Return the fields of a solution, and the files of its certificate, if it has one."""
-    fields = solution_to_dict(solution)
-    if solution.certificate is None:
-        return fields, []
-    return {**fields, "certificate": beside.name}, _certificate_files(solution.certificate, beside)
 
 
 def _loaded_solution(file: Path, fields: dict[str, Any]) -> Solution:
     with _damage_named(file):
-        beside = fields.get("certificate")
-        certificate = load_certificate(file.parent / str(beside)) if beside else None
-        return solution_from_dict(fields, certificate)
+        check_solution(fields)
+        held = fields.get("certificate")
+        if isinstance(held, str):  # earlier versions only named the file it is in
+            held = _read_json(file.parent / held, CERTIFICATE_FORMAT, "a certificate", named=True)
+        return solution_from_dict(fields, None if held is None else _loaded_certificate(file, held))
 
 
-def proof_to_dict(proof: Proof, certificate: Certificate) -> dict[str, Any]:
-    """Return what the checker established as plain JSON values."""
+def load_reading(path: str | Path) -> Any:
+    """Return how the file behind a stored solution or certificate was read."""
+    file = Path(path)
+    try:
+        fields = _read_json(file, SOLUTION_FORMAT, "a solution")
+    except DataFileError:
+        fields = _read_json(file, CERTIFICATE_FORMAT, "a solution or a certificate")
+    with _damage_named(file):
+        check_reading(fields.get("reading", {}))
+    return fields.get("reading", {})
+
+
+def proof_to_dict(proof: Proof, certificate: Certificate, reading: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the checker established as plain JSON values, and how the file was read for it."""
     return {
         "proved": True,
         "kind": proof.kind,
@@ -150,26 +171,91 @@ def proof_to_dict(proof: Proof, certificate: Certificate) -> dict[str, Any]:
         "gap": proof.gap,
         "features_in_no_optimum": proof.outside.tolist(),
         "features_in_every_optimum": proof.inside.tolist(),
-        "matrix": certificate.matrix,
+        "failure_probability": proof.failure_probability,
+        "size": proof.size,
+        "matrix": proof.matrix,
+        "normalisation": dict(proof.normalisation),
+        "reading": dict(reading),
+        "arithmetic": proof.arithmetic,
     }
 
 
 def save_certificate(certificate: Certificate, path: str | Path) -> None:
-    """Write a certificate to a JSON file, and its evidence to an NPZ file of the same name."""
-    write_together(_certificate_files(certificate, Path(path)))
+    """Write a certificate to a JSON file, and its evidence to an NPZ file beside it that is named after its content."""
+    target = Path(path)
+    files = _Files(target)
+    files.certificate(certificate, target)
+    files.write()
 
 
-def _certificate_files(certificate: Certificate, target: Path) -> list[tuple[Path, Writer]]:
-    evidence = target.with_suffix(".npz")
-    fields = certificate_to_dict(certificate)
+class _Files:
+    """The files of a result: evidence, then the certificates that refer to it, and last the result, which holds them.
 
-    def write(stream: IO[bytes]) -> None:
-        arrays = {name: np.asarray(value) for name, value in certificate.evidence.items()}
-        np.savez(stream, allow_pickle=False, **arrays)
-        stream.seek(0)
-        fields["evidence"] = {"file": evidence.name, "digest": _digest_of(stream)}
+    Evidence of other content has another name, so that what is there already stays whole until one rename replaces it
+    together with its evidence. What nobody refers to any more is removed after that.
+    """
 
-    return [*([(evidence, write)] if certificate.evidence else []), (target, _json_writer(fields))]
+    def __init__(self, target: Path) -> None:
+        self._target = target
+        self._parts: list[tuple[Target, Writer]] = []
+        self._certificates: list[Path] = []
+        self._used: set[str] = set()
+
+    def solution(self, solution: Solution, beside: Path) -> dict[str, Any]:
+        """Add the certificate of a solution, and return fields that hold it too."""
+        fields = solution_to_dict(solution)
+        if solution.certificate is None:
+            return fields
+        return {**fields, "certificate": self.certificate(solution.certificate, beside)}
+
+    def certificate(self, certificate: Certificate, beside: Path) -> dict[str, Any]:
+        """Add a certificate, and return its fields, which are complete once its evidence is written."""
+        fields = certificate_to_dict(certificate)
+
+        def write(stream: IO[bytes]) -> None:
+            digest = write_evidence(stream, certificate.evidence)
+            fields["evidence"] = {"file": evidence_name(self._target, digest), "digest": digest}
+            self._used.add(fields["evidence"]["file"])
+
+        if certificate.evidence:
+            self._parts.append((lambda: beside.parent / fields["evidence"]["file"], write))
+        self._parts.append((beside, _json_writer(fields)))
+        self._certificates.append(beside)
+        return fields
+
+    def write(self, fields: dict[str, Any] | None = None) -> None:
+        """Write everything, the fields given last, and remove what that supersedes."""
+        last = [] if fields is None else [(self._target, _json_writer(fields))]
+        old = [file for file in self._certificates if first_evidence(file).exists() and _names_first_evidence(file)]
+        write_together([*self._parts, *last], lambda: [*map(first_evidence, old), *self._superseded()])
+
+    def _superseded(self) -> Iterator[Path]:
+        """List evidence that is not used any more, and certificates of the earlier result that need it."""
+        folder = self._target.parent
+        gone = all_evidence(self._target) - self._used
+        earlier = re.compile(rf"{re.escape(self._target.stem)}(\.\d+)?\.certificate\.json")
+        for file in folder.iterdir() if gone else ():
+            others = earlier.fullmatch(file.name) and file not in self._certificates
+            if others and _evidence_of(file).get("file") in gone:
+                yield file
+        for certificate in self._certificates:
+            gone |= all_evidence(certificate) - self._used
+        yield from (folder / name for name in gone)
+
+
+def _names_first_evidence(file: Path) -> bool:
+    """Say whether a certificate of an earlier version needs what lies there under its own name."""
+    entry = _evidence_of(file)
+    return entry.get("file") == first_evidence(file).name and digest_of_file(first_evidence(file)) == entry["digest"]
+
+
+def _evidence_of(file: Path) -> dict[str, str]:
+    """Return what a certificate that is there already says about its evidence."""
+    with contextlib.suppress(CertpcaError):
+        fields = _read_json(file, CERTIFICATE_FORMAT, "a certificate", named=True)
+        check_certificate(fields)
+        return dict(fields.get("evidence", {}))
+    return {}
 
 
 def _json_writer(fields: dict[str, Any]) -> Writer:
@@ -179,49 +265,63 @@ def _json_writer(fields: dict[str, Any]) -> Writer:
 def load_certificate(path: str | Path) -> Certificate:
     """Read a certificate written by `save_certificate`. Reading proves nothing: `verify` does."""
     file = Path(path)
-    fields = _read_json(file, CERTIFICATE_FORMAT, "a certificate")
+    return _loaded_certificate(file, _read_json(file, CERTIFICATE_FORMAT, "a certificate"))
+
+
+def _loaded_certificate(file: Path, fields: dict[str, Any]) -> Certificate:
     with _damage_named(file):
-        evidence = _load_evidence(file, fields["evidence"]) if "evidence" in fields else {}
+        check_certificate(fields)
+        evidence, entry = {}, fields.get("evidence")
+        if entry is not None:
+            evidence = read_evidence(file.parent, entry["file"], entry["digest"], fields["kind"], fields["size"])
         return certificate_from_dict(fields, evidence)
 
 
-def _load_evidence(file: Path, entry: dict[str, str]) -> dict[str, Any]:
-    beside = file.parent / entry["file"]
-    if not beside.exists():
-        msg = f"the evidence of {str(file)!r} is missing: there is no file {str(beside)!r}"
-        raise DataFileError(msg)
-    if _digest(beside) != entry["digest"]:
-        msg = f"{str(beside)!r} is not the evidence that {str(file)!r} was written with"
-        raise DataFileError(msg)
-    # Opened here, so that it is closed even where NumPy cannot make sense of it.
-    with beside.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as stream:
-        return _digest_of(stream)
-
-
-def _digest_of(stream: IO[bytes]) -> str:
-    digest = blake2b(digest_size=20)
-    while part := stream.read(1 << 24):
-        digest.update(part)
-    return digest.hexdigest()
-
-
-def _read_json(file: Path, form: str, what: str) -> dict[str, Any]:
+def _read_json(file: Path, form: str, what: str, *, named: bool = False) -> dict[str, Any]:
+    """Read a JSON file; where it is `named` by another file and not by the user, it must be a regular one."""
     try:
-        fields = json.loads(file.read_text(encoding="utf-8"))
+        with open_beside(file.parent, file.name) if named else file.open("rb") as stream:
+            fields = json.loads(_content(stream), parse_int=_whole, object_pairs_hook=_without_repeats)
     except FileNotFoundError as error:
         msg = f"there is no file {str(file)!r}"
         raise DataFileError(msg) from error
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        msg = f"{str(file)!r} cannot be read as {what}: {error}"
+    except DataFileError:
+        raise
+    except (OSError, MemoryError, RecursionError, ValueError) as error:  # also what is no JSON, or numbers too long
+        msg = f"{str(file)!r} cannot be read as {what}: {str(error)[:200]}"
         raise DataFileError(msg) from error
     if not isinstance(fields, dict) or fields.get("format") != form:
         msg = f"{str(file)!r} is not {what} written by certpca ({form!r} is missing)"
         raise DataFileError(msg)
+    return fields
+
+
+def _content(stream: IO[bytes]) -> str:
+    """Read a text of limited length, by parts: where it comes from may be endless."""
+    parts, length = [], 0
+    while part := stream.read(1 << 20):
+        parts.append(part)
+        length += len(part)
+        if length > MOST_JSON_BYTES:
+            msg = f"it is larger than {MOST_JSON_BYTES >> 20} MiB"
+            raise ValueError(msg)
+    return b"".join(parts).decode("utf-8")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > LONGEST_WHOLE:
+        msg = f"it has a whole number of {len(digits)} digits"
+        raise ValueError(msg)
+    return int(digits)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a mapping that says two things under one name: readers differ in which they believe."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        msg = f"the field {shown(twice)} is there twice"
+        raise ValueError(msg)
     return fields
 
 
@@ -232,5 +332,5 @@ def _damage_named(file: Path) -> Iterator[None]:
     except DataFileError:
         raise
     except DAMAGE as error:
-        msg = f"{str(file)!r} is damaged: {error!r}"
+        msg = f"{str(file)!r} is damaged: {error if isinstance(error, InvalidDataError) else shown(repr(error), 200)}"
         raise DataFileError(msg) from error

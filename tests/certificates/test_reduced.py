@@ -6,6 +6,7 @@ import pytest
 import certpca
 from certpca.certificates import search
 from certpca.certificates.checker import reduced
+from certpca.certificates.checker.data import prepare
 from certpca.linalg.sample_space import leading_directions
 
 
@@ -40,7 +41,73 @@ def test_many_samples_give_a_certificate_that_says_it_is_random(
     random = certpca.certify(data, 40, solution=solution, depth=10)
     assert random.kind == "l0-reduced-random"
     assert random.upper_bound >= sure.upper_bound * (1 - 1e-6)
-    assert certpca.verify(random, data).upper_bound == certpca.verify(random, data).upper_bound  # the same numbers
+    proofs = [certpca.verify(random, data).upper_bound for _ in range(20)]
+    assert len(set(proofs)) > 1  # every check draws numbers of its own
+    assert max(proofs) <= random.upper_bound  # and confirms the claim
+
+
+@pytest.fixture
+def deep(rng: np.random.Generator) -> np.ndarray:
+    """Several directions of nearly equal strength beside those that a certificate treats apart."""
+    scores = rng.standard_normal((400, 40)) * np.linspace(6.0, 5.0, 40)
+    return np.asarray(scores @ rng.standard_normal((40, 500)) + rng.standard_normal((400, 500)))
+
+
+def test_what_is_left_is_bounded_from_above_whatever_is_drawn(deep: np.ndarray) -> None:
+    """Against the eigenvalue itself; the probability of a failure is that of the statement, not of the test."""
+    prepared = prepare(certpca.from_data(deep).source())
+    factor = np.concatenate([block for _, block in prepared.blocks()], axis=1)
+    basis = np.linalg.svd(factor)[0][:, :20]
+    rest = factor - basis @ (basis.T @ factor)
+    exact = float(np.linalg.svd(rest)[1][0] ** 2)
+    bounds = [reduced._random_rest(prepared, basis, 1e-13, 5) for _ in range(30)]
+    assert min(bounds) >= exact
+    assert max(bounds) <= 1.5 * exact
+    assert max(bounds) <= min(bounds) * (1 + reduced.OTHER_DRAWS)
+
+
+def test_where_nothing_is_left_the_bound_is_tiny(rng: np.random.Generator) -> None:
+    data = rng.standard_normal((400, 3)) @ rng.standard_normal((3, 500))
+    prepared = prepare(certpca.from_data(data).source())
+    factor = np.concatenate([block for _, block in prepared.blocks()], axis=1)
+    basis = np.linalg.svd(factor)[0][:, :10]
+    assert 0 < reduced._random_rest(prepared, basis, 1e-13, 5) < 1e-15 * prepared.trace
+
+
+def test_roundings_cost_more_where_they_are_larger() -> None:
+    """The stated probability includes what floating point does: the larger that can be, the more is allowed for."""
+
+    def allowance(off: float) -> float:
+        return reduced.shortfall(20_000, 16, 13, off=lambda _: off)
+
+    allowed = [allowance(off) for off in (0.0, 1e-7, 1e-6, 1e-5, 1e-4)]
+    assert allowed == sorted(allowed)
+    assert allowed[0] < allowed[1] < 1.01 * allowed[0]
+    assert allowance(1.0) == 1.0
+    assert reduced.shortfall(20_000, 16, 13, off=lambda _: 0.0, seen=0.0) == 1.0
+
+
+def test_a_perturbed_space_falls_short_as_seldom_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products that are wrong by a known amount, far more than roundings: the allowance for them must be enough."""
+    monkeypatch.setattr(reduced, "FAILURE", 0.05)
+    depth, starts, degree, draws, wrong = 200, 2, 3, 400, 1e-4
+    short = reduced.shortfall(
+        depth, starts, degree, off=lambda largest: 2.2 * wrong * np.sqrt(starts * degree) / largest
+    )
+    spectrum = np.concatenate([[1.0], np.linspace(0, 1 - 1.01 * short, depth - 1)])
+    rng = np.random.default_rng(0)
+    failed = 0
+    for _ in range(draws):
+        block = np.linalg.qr(rng.standard_normal((depth, starts)))[0]
+        space = block
+        for _ in range(degree):
+            noise = rng.standard_normal(block.shape)
+            block = spectrum[:, None] * block + wrong * noise / np.linalg.norm(noise, axis=0)
+            block = np.linalg.qr(block - space @ (space.T @ block))[0]
+            space = np.concatenate([space, block], axis=1)
+        space = np.linalg.qr(space)[0]
+        failed += np.linalg.eigvalsh(space.T @ (spectrum[:, None] * space))[-1] < 1 - short
+    assert failed / draws <= 0.05
 
 
 def test_too_many_samples_for_a_proof_that_is_sure(data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:

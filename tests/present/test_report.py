@@ -83,7 +83,7 @@ def page_of(solution, tmp_path, **given):
 def test_proved_optimal_and_verified(pitprops_solution, tmp_path):
     page = page_of(pitprops_solution, tmp_path, data=certpca.pitprops(), files=Files(data="pit props.csv"))
     assert "Proved optimal, verified" in page.text
-    assert "No choice of 7 of the 13 features explains more of the variance than this one does: 30.74 %" in page.text
+    assert "No choice of 7 of the 13 features explains more of the variance than this one does: 30.73 %" in page.text
     assert "Verified now against pit props.csv by the independent checker" in page.text
     assert "6 of 13 features" in page.text  # in no optimal choice
     assert "Scores need samples" in page.text
@@ -138,6 +138,14 @@ def test_data_that_differ_outside_the_support_are_refused_by_the_checker(rng, tm
     facts = write_report(solution, tmp_path / "report.html", data=changed)
     assert facts.refused
     assert facts.check is not None
+    assert "of the variance" in facts.check.refusal  # what is left of it has changed
+    trace = changed.var(axis=0, ddof=1).sum()
+    largest = np.linalg.eigvalsh(np.cov(changed.T))[-1]
+    fitting = replace(
+        solution, explained_variance_ratio=solution.objective / trace, relative_objective=solution.objective / largest
+    )
+    facts = write_report(fitting, tmp_path / "report.html", data=changed)
+    assert facts.check is not None
     assert "other data" in facts.check.refusal
 
 
@@ -185,7 +193,7 @@ def test_degenerate_matrices(tmp_path, scale, form):
 
 
 def test_support_wider_than_the_certificate_is_not_compared_with_it(pitprops_solution, tmp_path):
-    wide = certpca.solve(certpca.pitprops(), 9)
+    wide = replace(certpca.solve(certpca.pitprops(), 9), status=Status.WIDER_SUPPORT)
     page = page_of(replace(wide, sparsity=7, certificate=pitprops_solution.certificate), tmp_path)
     assert "has 9 loadings, so the bound is not about it" in page.text
     assert "within" not in page.text

@@ -166,8 +166,8 @@ def test_wider_gaps_are_kept(gap, rng):
     matrix = np.cov(rng.standard_normal((20, 18)).T)
     solution = solved(matrix, 6, BranchAndBound(gap=gap), covariance=True)
     optimum = best_value(matrix, 6)
-    assert solution.status is Status.OPTIMAL
-    assert solution.gap <= gap + 1e-7
+    assert solution.status is (Status.OPTIMAL if solution.gap <= 1e-6 else Status.WITHIN_GAP)
+    assert solution.gap <= gap
     assert optimum * (1 - gap) <= solution.objective <= optimum * (1 + 1e-12) <= solution.upper_bound
 
 

@@ -29,6 +29,7 @@ LISTED_ENTRIES = 1 << 24  # of their matrices together
 ROOT_SCHEDULE = ((0.03, 40), (0.01, 60), (0.003, 80), (0.001, 80), (0.0003, 80), (0.0001, 80))  # smoothing, steps
 CHILD_SCHEDULE = ((0.003, 30), (0.001, 40), (0.0003, 40), (0.0001, 40))
 AGAIN = 8  # descents with one smoothing while each fixes a tenth of the features
+TREE_PROOF = 0.25  # time to prove a search, as a share of the search
 POINT_BYTES = 4  # for each entry of U and K together, as stored
 
 Operation = dict[str, Any]

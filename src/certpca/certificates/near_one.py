@@ -11,16 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from certpca.budget import Listener, Step
 from certpca.certificates.checker import Examiner, Proof
 from certpca.operators.base import Operator
 from certpca.result import Certificate, Solution
+from certpca.rounded import times_two_to
 
 # What grows with the matrix, by the last word of its name in the evidence; W of a clipped dual grows with the root.
 AS_THE_MATRIX = ("level", "theta", "weights", "scale", "matrix", "top", "repair")
 AS_ITS_ROOT = ("factor",)
 DETAILS = ("low_rank_objective",)
-NORMAL = 2.0**-1021
 
 
 class NearExaminer:
@@ -34,6 +33,10 @@ class NearExaminer:
         """The hash of the data."""
         return self._examiner.fingerprint
 
+    def prepare(self) -> None:
+        """Hash and measure the data now, not with the first certificate."""
+        self._examiner.prepare()
+
     def check(self, certificate: Certificate) -> Proof:
         """Recompute what a certificate proves, and refuse it if it claims more."""
         return self._near(self._examiner.check(in_data_units(certificate, self._power)))
@@ -43,8 +46,10 @@ class NearExaminer:
         return self._near(self._examiner.examine(in_data_units(certificate, self._power)))
 
     def _near(self, proof: Proof) -> Proof:
-        bound, objective = (math.ldexp(value, -self._power) for value in (proof.upper_bound, proof.objective))
-        return replace(proof, upper_bound=bound, objective=objective)
+        bound, objective, claimable = (
+            math.ldexp(value, -self._power) for value in (proof.upper_bound, proof.objective, proof.claimable)
+        )
+        return replace(proof, upper_bound=bound, objective=objective, claimable=claimable)
 
 
 def examiner_of(operator: Operator) -> Examiner | NearExaminer:
@@ -59,8 +64,8 @@ def in_data_units(certificate: Certificate, power: int) -> Certificate:
         return certificate
     return replace(
         certificate,
-        upper_bound=_turned(certificate.upper_bound, power, math.inf),
-        objective=_turned(certificate.objective, power, 0.0),
+        upper_bound=times_two_to(certificate.upper_bound, power, math.inf),
+        objective=times_two_to(certificate.objective, power, 0.0),
         evidence=_evidence_in(certificate.evidence, power),
     )
 
@@ -72,38 +77,13 @@ def solution_in_data_units(solution: Solution, power: int) -> Solution:
     certificate = solution.certificate
     return replace(
         solution,
-        objective=_turned(solution.objective, power, 0.0),
-        history=tuple(_step_in(step, power) for step in solution.history),
+        objective=times_two_to(solution.objective, power, 0.0),
         details={
-            name: _turned(value, power, 0.0) if name in DETAILS else value for name, value in solution.details.items()
+            name: times_two_to(value, power, 0.0) if name in DETAILS else value
+            for name, value in solution.details.items()
         },
         certificate=None if certificate is None else in_data_units(certificate, power),
     )
-
-
-class InDataUnits:
-    """Lets a listener hear steps in the units of the data, once these are known."""
-
-    def __init__(self, listener: Listener | None) -> None:
-        self._listener = listener
-        self.power = 0
-
-    def __call__(self, step: Step) -> object:
-        """Pass a step on, and what the listener says to it back."""
-        return None if self._listener is None else self._listener(_step_in(step, self.power) if self.power else step)
-
-
-def _step_in(step: Step, power: int) -> Step:
-    bound = _turned(step.upper_bound, power, math.inf)
-    return replace(step, objective=_turned(step.objective, power, 0.0), upper_bound=bound)
-
-
-def _turned(value: float, power: int, away: float) -> float:
-    """Multiply by 2 to the power; below the normal range that rounds, and then one step on is safe."""
-    if not math.isfinite(value):
-        return value
-    product = math.ldexp(value, power) if power < 0 or abs(value) < math.ldexp(1.0, 1023 - power) else math.inf
-    return math.nextafter(product, away) if value > 0 and product < NORMAL and power < 0 else product
 
 
 def _evidence_in(evidence: Mapping[str, Any], power: int) -> dict[str, Any]:

@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from certpca import budget
 from certpca.arrays import Indices, Vector
 from certpca.certificates.checker import Examiner
 from certpca.certificates.checker.check import Proof
 from certpca.certificates.near_one import NearExaminer, examiner_of
+from certpca.certificates.proof_costs import ProofCosts
 from certpca.operators.base import Operator
 from certpca.result import Certificate
 
@@ -16,21 +18,22 @@ ROUNDED_UP = 1e-8  # relative; what another machine's roundings may add to the c
 
 
 class Prover:
-    """Makes certificates for one operator and one sparsity, in the units of the operator."""
+    """Makes certificates for one operator and one sparsity, in the units of the operator.
 
-    def __init__(self, operator: Operator, sparsity: int, examiner: Examiner | NearExaminer | None = None) -> None:
+    `costs` predicts how long that takes, and learns.
+    """
+
+    def __init__(
+        self,
+        operator: Operator,
+        sparsity: int,
+        examiner: Examiner | NearExaminer | None = None,
+        costs: ProofCosts | None = None,
+    ) -> None:
         self._examiner = examiner_of(operator) if examiner is None else examiner
-        self._blank = Certificate(
-            kind="",
-            size=operator.size,
-            sparsity=sparsity,
-            upper_bound=np.inf,
-            matrix=operator.description,
-            normalisation=operator.source().normalisation(),
-            fingerprint=self._examiner.fingerprint,
-            support=np.zeros(0, dtype=np.intp),
-            loadings=np.zeros(0),
-        )
+        self.costs = ProofCosts(operator) if costs is None else costs
+        self._operator, self._sparsity = operator, sparsity
+        self._latest: tuple[Certificate, Proof] | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -48,17 +51,39 @@ class Prover:
         seconds: float = 0.0,
     ) -> Certificate:
         """Let the checker derive a bound, and claim that."""
-        draft = replace(self._blank, kind=kind, evidence=evidence, tree=tree, support=support, loadings=loadings)
-        proof = self.examine(draft)
-        return replace(
+        self._examiner.prepare()
+        draft = Certificate(
+            kind=kind,
+            size=self._operator.size,
+            sparsity=self._sparsity,
+            upper_bound=np.inf,
+            matrix=self._operator.description,
+            normalisation=self._operator.source().normalisation(),
+            fingerprint=self.fingerprint,
+            support=support,
+            loadings=loadings,
+            evidence=evidence,
+            tree=tree,
+            reading=self._operator.reading,
+        )
+        begin = budget.clock()
+        proof = self._examiner.examine(draft)
+        self.costs.learn(self.costs.of(kind, evidence), budget.clock() - begin)
+        if kind == "largest-eigenvalue":
+            self.costs.known.add(kind)
+        made = replace(
             draft,
-            upper_bound=proof.upper_bound * (1 + ROUNDED_UP),
+            upper_bound=proof.claimable * (1 + ROUNDED_UP),
             objective=proof.objective,
             outside=int(proof.outside.size),
             inside=int(proof.inside.size),
             seconds=seconds,
         )
+        self._latest = made, proof
+        return made
 
     def examine(self, certificate: Certificate) -> Proof:
         """Return what the evidence proves about the operator's data."""
+        if self._latest is not None and self._latest[0] is certificate:
+            return self._latest[1]
         return self._examiner.examine(certificate)

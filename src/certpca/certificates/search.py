@@ -4,124 +4,54 @@ What is found is only a suggestion. The bound that a certificate claims is the o
 derives from its evidence, rounded up.
 """
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from certpca.arrays import Indices, Vector, to_vector, top_k
-from certpca.budget import Progress
-from certpca.certificates.branching import TreeSearch
+from certpca.arrays import Indices, Vector, to_vector
+from certpca.budget import Late, Progress, never
+from certpca.certificates.branching import TREE_PROOF, TreeSearch
 from certpca.certificates.checker import Examiner
-from certpca.certificates.near_one import NearExaminer, examiner_of
-from certpca.certificates.proving import ROUNDED_UP, Prover
+from certpca.certificates.checker.limits import LARGEST_DENSE
+from certpca.certificates.dual_steps import root_point, split_regions, without_the_rest
+from certpca.certificates.evidence import cover_evidence, level_of, point_evidence, tree_of
+from certpca.certificates.goals import Goal, Incumbent, Shared
+from certpca.certificates.near_one import NearExaminer
+from certpca.certificates.proving import Prover
+from certpca.certificates.stalling import Stall
 from certpca.certificates.tree_states import TreeStates
 from certpca.errors import CertificateError, DataFileError, InvalidProblemError
-from certpca.linalg.eigen import leading_on_support
+from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
 from certpca.linalg.sample_space import leading_directions
-from certpca.linalg.swaps import SwapSearch
 from certpca.operators import Operator, on_host
 from certpca.operators.base import LARGEST_FORMED_SIZE
-from certpca.operators.streamed import is_large_file
 from certpca.plain_results import certificate_from_state, certificate_state
-from certpca.relaxation.l0_dual import DualPoint, DualProblem, dual_depth, improve
-from certpca.relaxation.regions import Cover, Region, Splitting
+from certpca.relaxation.l0_dual import DualPoint, DualProblem, dual_depth
 from certpca.relaxation.sdp import solve_relaxation
-from certpca.result import PROVED_OPTIMAL, RANDOM, Certificate
+from certpca.relaxation.sdp.clipped import DIRECTIONS
+from certpca.result import PROVED_OPTIMAL, RANDOM, Certificate, Status, ending
 
 ROW_SUMS_UP_TO = 4096  # features up to which every pair of columns is multiplied
 ALWAYS_OPTIMAL = 200  # features up to which the optimum is proved, whatever gap was asked for
 TREE_UP_TO = 512  # features left over by screening up to which supports are searched
 TREE_NODES = 1000
 NODES_BEYOND_TARGET = 50
-ROOT_STEPS = 80
-ROUNDS_FROM_FILES = 5  # of a local search that walks over a file each time
 LARGEST_FACTOR_BYTES = 6 << 30
 SECONDS_AN_ENTRY = 3e-7  # of the data, for about twenty walks over them with a proof
 DEFAULT_DEPTH = 256  # directions of sample space where there are too many samples for all of them
-NEAR = (0.7, 2.0)  # ratios of sparsities at which a density is worth going on from; upwards it is nearly right
-WARM_STEPS = 4
-CHEAP_STEP = 4e9  # multiplications up to which the relaxation is solved to its end
+FEWEST_STEPS = 3  # towards a dual point that are worth posing the problem for
 SHRINK_FROM = 0.1  # share of features that must be excluded before the dual is solved again without them
-
-
-@dataclass(slots=True)
-class Incumbent:
-    """The best loadings known, improved from directions of sample space that the dual suggests."""
-
-    operator: Operator
-    support: Indices
-    loadings: Vector
-    objective: float
-
-    @property
-    def _most_rounds(self) -> float:
-        return ROUNDS_FROM_FILES if is_large_file(self.operator) else math.inf
-
-    def try_images(self, images: Sequence[Vector]) -> float:
-        """Start a local search from the largest entries of each image and keep what is better."""
-        diagonal = to_vector(self.operator.diagonal())
-        for image in images:
-            search = SwapSearch(self.operator, top_k(np.abs(image), self.support.size), diagonal)
-            rounds = 1
-            while search.threshold() and rounds < self._most_rounds:
-                rounds += 1
-            if search.objective > self.objective * (1 + 1e-9):
-                self.support = search.support
-                self.objective, self.loadings = leading_on_support(self.operator, self.support)
-        return self.objective
-
-    def state(self) -> dict[str, Any]:
-        """Return everything but the operator."""
-        return {"support": self.support, "loadings": self.loadings, "objective": self.objective}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
-        self.support, self.loadings, self.objective = state["support"], state["loadings"], state["objective"]
-
-
-class Shared:
-    """What proofs for several sparsities of one operator have in common, made when it is first needed."""
-
-    def __init__(self, operator: Operator) -> None:
-        self._operator = operator
-
-    @cached_property
-    def dual(self) -> DualProblem:
-        """The dual problem; `at` gives that of a sparsity."""
-        return DualProblem(self._operator, 1)
-
-    @cached_property
-    def examiner(self) -> Examiner | NearExaminer:
-        """The checker, with the data prepared."""
-        return examiner_of(self._operator)
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """When to stop, and with what to begin."""
-
-    target_gap: float
-    branching: bool = True
-    warm: Certificate | None = None
-    semidefinite: bool = False
-    known: Certificate | None = None
-    depth: int | None = None
-    shared: Shared | None = None
-
-    def reached(self, objective: float, bound: float) -> bool:
-        """Whether the gap is as small as asked for."""
-        # A certificate claims a little more than it proves, so no gap is smaller than that.
-        return bound <= 0 or 1 - objective / bound <= max(self.target_gap, 2 * ROUNDED_UP)
 
 
 def find_certificate(
     operator: Operator, sparsity: int, support: Indices, loadings: Vector, goal: Goal, progress: Progress
 ) -> Certificate:
-    """Return the best certificate that the budget allows; there always is one.
+    """Return the best certificate that the budget allows; there always is one, and the cheapest is made in any case.
+
+    With a limit on time, the time that the checker will need is set aside, and only what can be proved by then is
+    searched for; a bound by the trace, which costs next to nothing, is in hand from the start.
 
     With a checkpoint, the search goes on where an earlier process left it: each part of it asks for its own state and
     repeats what it would have decided there. Only a search that ended by itself is finished; what one that was cut
@@ -138,10 +68,16 @@ def find_certificate(
         certificate = min(certificate, certificate_from_state(earlier), key=_bound_of)
     if progress.resumed:
         verified(certificate, shared.examiner)
-    if progress.exhausted:
+    if progress.exhausted or progress.cut_short:
         progress.store("best", lambda: certificate_state(certificate), now=True)
     progress.finish("certificate", lambda: certificate_state(certificate))
-    return certificate
+    return replace(certificate, status=_status(certificate, goal, progress))
+
+
+def _status(certificate: Certificate, goal: Goal, progress: Progress) -> Status:
+    if goal.reached(certificate.objective, certificate.upper_bound):
+        return Status.CONVERGED
+    return ending(progress, Status.STALLED if progress.stalled else Status.CONVERGED)
 
 
 def verified(certificate: Certificate, examiner: Examiner | NearExaminer) -> Certificate:
@@ -159,13 +95,13 @@ def _found(
 ) -> Certificate:
     host = on_host(operator)
     objective = host.quadratic_form(support, loadings)
-    incumbent = Incumbent(host, support, loadings, objective)
+    incumbent = Incumbent(host, support, loadings, objective, progress.late)
     known = goal.known
     if known is not None and goal.reached(objective, known.upper_bound):
         return known
     assert goal.shared is not None
-    prover = Prover(operator, sparsity, goal.shared.examiner)
-    certificate = _search(operator, sparsity, incumbent, goal, progress, prover)
+    prover = Prover(operator, sparsity, goal.shared.examiner, goal.shared.costs)
+    certificate = _Proof(operator, sparsity, incumbent, goal, progress, prover).found()
     if known is None or known.upper_bound >= certificate.upper_bound:
         return certificate
     if not incumbent.objective > objective:
@@ -174,88 +110,193 @@ def _found(
     return prover.prove(known.kind, dict(known.evidence), *best, tree=known.tree, seconds=progress.seconds)
 
 
-def _search(
-    operator: Operator, sparsity: int, incumbent: Incumbent, goal: Goal, progress: Progress, prover: Prover
-) -> Certificate:
-    def proved(kind: str, evidence: dict[str, Any], tree: Any = None) -> Certificate:
-        best = incumbent.support, incumbent.loadings
-        return prover.prove(kind, evidence, *best, tree=tree, seconds=progress.seconds)
+class _Proof:
+    """The search for one certificate: cheap bounds first, then the dual, then regions, each where there is time for it.
 
-    kind, cheap = min(_cheap_bounds(incumbent.operator, sparsity), key=lambda item: item[1])
-    progress.tick(incumbent.objective, cheap)
-    small = goal.branching and operator.size <= ALWAYS_OPTIMAL
+    With a limit on time a certificate is `in_hand` from the start, the one by the trace, which costs next to nothing.
+    """
 
-    def near_enough(bound: float) -> bool:
-        if small:
-            return bound <= incumbent.objective * (1 + PROVED_OPTIMAL)
-        return goal.reached(incumbent.objective, bound)
+    def __init__(
+        self, operator: Operator, sparsity: int, incumbent: Incumbent, goal: Goal, progress: Progress, prover: Prover
+    ) -> None:
+        assert goal.shared is not None
+        self._operator, self._sparsity, self._incumbent = operator, sparsity, incumbent
+        self._goal, self._progress, self._prover, self._shared = goal, progress, prover, goal.shared
+        self._costs = prover.costs
+        self._small = goal.branching and operator.size <= ALWAYS_OPTIMAL
+        self._in_hand: Certificate | None = None
+        if progress.timed:
+            self._take("trace", {})
+            if "largest-eigenvalue" in self._costs.known:
+                self._take("largest-eigenvalue", {})
+        self._screening: dict[str, Any] = {}  # evidence that leaves features out,
+        self._screening_seconds = 0.0  # and how long the checker takes to do that again
+        self._features = np.arange(operator.size)
 
-    reduced = _too_deep(operator, goal.depth)
-    if near_enough(cheap) or progress.exhausted or (reduced and not _can_reduce(operator, goal.depth, progress)):
-        return proved(kind, {})
-    if reduced:
-        certificate = _reduced(operator, sparsity, incumbent, goal, cheap, progress, proved)
-        return certificate if certificate.upper_bound < cheap else proved(kind, {})
-    warm = _usable(goal.warm, prover.fingerprint)
-    # The bound kρ + λ_max(Σ Y_i) of a dual point holds for every k, so another sparsity's may do.
-    if warm is not None and near_enough(warm.upper_bound + (sparsity - warm.sparsity) * _level(warm)):
-        return proved("l0-dual", dict(warm.evidence))
-    assert goal.shared is not None
-    problem = goal.shared.dual.at(sparsity)
-    point = _root(problem, incumbent, goal, warm, cheap, progress)
-    if problem.scale < cheap:
-        kind, cheap = "largest-eigenvalue", problem.scale
+    def found(self) -> Certificate:
+        """Return the best certificate there is time for."""
+        operator, goal, progress = self._operator, self._goal, self._progress
+        bounds = _cheap_bounds(self._incumbent.operator, self._sparsity, progress.late)
+        kind, cheap = min(bounds, key=lambda item: item[1])
+        progress.tick(self._incumbent.objective, cheap)
+        reduced = _too_deep(operator, goal.depth)
+        if self._near_enough(cheap) or progress.exhausted:
+            return self._closed_form(kind, cheap)
+        if reduced:
+            return self._reduced(kind, cheap)
+        warm = _usable(goal.warm, self._prover.fingerprint)
+        if warm is not None:
+            # The bound kρ + λ_max(Σ Y_i) of a dual point holds for every k, so another sparsity's may do.
+            if self._near_enough(warm.upper_bound + (self._sparsity - warm.sparsity) * level_of(warm)):
+                return self._proved("l0-dual", dict(warm.evidence))
+            if self._in_hand is not None:  # the checker remembers this point, so that it costs nothing
+                self._take("l0-dual", dict(warm.evidence))
+        posing = 0.0 if self._shared.posed else self._costs.posing()
+        if not self._fits(posing + FEWEST_STEPS * self._costs.step() + self._costs.dual()):
+            progress.run_out()
+            return self._largest_eigenvalue(kind, cheap)
+        problem = self._shared.dual.at(self._sparsity)
+        with progress.setting_aside(self._costs.dual()):
+            point = root_point(problem, self._incumbent, goal, warm, cheap, progress)
+        if problem.scale < cheap:
+            kind, cheap = "largest-eigenvalue", problem.scale
+        certificate = _once(progress, "root-certificate", lambda: self._root_certificate(point, kind, cheap))
+        if not self._finished(certificate) and certificate.outside >= SHRINK_FROM * operator.size:
+            shrunk = self._shrunk(certificate, problem, point)
+            if shrunk is None:
+                return certificate
+            certificate, point = shrunk
+        certificate = self._searched(certificate)
+        if goal.semidefinite and not self._finished(certificate):
+            name, earlier = "semidefinite-certificate", certificate
+            certificate = min(earlier, _once(progress, name, lambda: self._semidefinite(earlier)), key=_bound_of)
+        if goal.branching and not self._finished(certificate):
+            certificate = self._branched(certificate, problem, point)
+        return certificate
 
-    def without_branching() -> Certificate:
-        dual = proved("l0-dual", point_evidence(point))
-        return min(dual, proved(kind, {}), key=_bound_of) if cheap < dual.upper_bound else dual
+    def _proved(self, kind: str, evidence: dict[str, Any], tree: Any = None) -> Certificate:
+        best = self._incumbent.support, self._incumbent.loadings
+        return self._prover.prove(kind, evidence, *best, tree=tree, seconds=self._progress.seconds)
 
-    certificate = _once(progress, "root-certificate", without_branching)
+    def _take(self, kind: str, evidence: dict[str, Any]) -> None:
+        """Take a certificate in hand if it is the best so far."""
+        made = self._proved(kind, evidence)
+        self._in_hand = made if self._in_hand is None else min(self._in_hand, made, key=_bound_of)
 
-    def finished() -> bool:
-        return goal.reached(incumbent.objective, certificate.upper_bound) or progress.exhausted
+    def _fits(self, seconds: float) -> bool:
+        return self._progress.remaining > seconds
 
-    features, screening = np.arange(operator.size), {}
-    if not finished() and certificate.outside >= SHRINK_FROM * operator.size:
-        screening = {f"screen_{name}": value for name, value in certificate.evidence.items()}
-        features = _undecided(certificate, prover, progress)
-        point = _without_the_rest(problem, point, features, incumbent, goal, progress)
+    def _near_enough(self, bound: float) -> bool:
+        if self._small:
+            return bound <= self._incumbent.objective * (1 + PROVED_OPTIMAL)
+        return self._goal.reached(self._incumbent.objective, bound)
+
+    def _finished(self, certificate: Certificate) -> bool:
+        return self._goal.reached(self._incumbent.objective, certificate.upper_bound) or self._progress.exhausted
+
+    def _closed_form(self, kind: str, bound: float) -> Certificate:
+        """Prove a bound that needs no evidence, unless what is in hand is as good or time is short."""
+        if self._in_hand is None:
+            return self._proved(kind, {})
+        if bound < self._in_hand.upper_bound:
+            if self._fits(self._costs.closed_form(kind)):
+                self._take(kind, {})
+            else:
+                self._progress.run_out()
+        return self._in_hand
+
+    def _largest_eigenvalue(self, kind: str, cheap: float) -> Certificate:
+        """Prove the better of the cheap bound and the largest eigenvalue, where there is no time for a dual point."""
+        late = self._progress.late
+        value = float(leading_eigenpairs(self._incumbent.operator, 1, accuracy=1e-3, late=late).values[0])
+        return self._closed_form("largest-eigenvalue", value) if value < cheap else self._closed_form(kind, cheap)
+
+    def _reduced(self, kind: str, cheap: float) -> Certificate:
+        """Work with a few directions of sample space."""
+        operator, goal, progress = self._operator, self._goal, self._progress
+        seconds = self._costs.reduced(DEFAULT_DEPTH if goal.depth is None else goal.depth)
+        if dual_depth(operator) > LARGEST_FORMED_SIZE:
+            seconds = SECONDS_AN_ENTRY / 2 * dual_depth(operator) * operator.size
+        if not _can_reduce(operator, goal.depth, progress) or not self._fits(seconds):
+            progress.run_out()
+            return self._closed_form(kind, cheap)
+        with progress.setting_aside(seconds):
+            sort, evidence = _reduced(operator, self._sparsity, self._incumbent, goal, cheap, progress)
+        certificate = self._proved(sort, evidence)
+        return certificate if certificate.upper_bound < cheap else self._closed_form(kind, cheap)
+
+    def _root_certificate(self, point: DualPoint, kind: str, cheap: float) -> Certificate:
+        if self._in_hand is not None and (cheap <= point.bound or not self._fits(self._costs.dual() / 2)):
+            return self._closed_form(kind, cheap)
+        dual = self._proved("l0-dual", point_evidence(point))
+        return min(dual, self._closed_form(kind, cheap), key=_bound_of) if cheap < dual.upper_bound else dual
+
+    def _shrunk(
+        self, certificate: Certificate, problem: DualProblem, point: DualPoint
+    ) -> tuple[Certificate, DualPoint] | None:
+        """Solve the dual again without the features that are in no optimal support; None where there is no time."""
+        costs, progress, size = self._costs, self._progress, self._operator.size
+        self._screening = {f"screen_{name}": value for name, value in certificate.evidence.items()}
+        self._features = _undecided(certificate, self._prover, progress)
+        self._screening_seconds = costs.dual(screened=True)
+        proof = self._screening_seconds + costs.dual(self._features.size, roots=False)
+        if not self._fits(proof + FEWEST_STEPS * costs.step() * self._features.size / size):
+            progress.run_out()
+            return None
+        with progress.setting_aside(proof):
+            point = without_the_rest(problem, point, self._features, self._incumbent, self._goal, progress)
+        if progress.timed and point.bound >= certificate.upper_bound:
+            return certificate, point
         # Without roots: a better component may yet leave the checker with fewer features than there are here.
-        rest = {**screening, **point_evidence(point, roots=False)}
-        certificate = min(
-            certificate, _once(progress, "shrunk-certificate", lambda: proved("l0-dual", rest)), key=_bound_of
-        )
-    searchable = goal.branching and features.size <= TREE_UP_TO and not progress.exhausted
-    if searchable and not near_enough(certificate.upper_bound):
-        tree, evidence, reached = _tree(features, sparsity, incumbent, goal, small, progress)
-        if reached < certificate.upper_bound:
-            searched = _once(
-                progress, "tree-certificate", lambda: proved("search-tree", {**screening, **evidence}, tree)
+        rest = {**self._screening, **point_evidence(point, roots=False)}
+        shrunk = _once(progress, "shrunk-certificate", lambda: self._proved("l0-dual", rest))
+        return min(certificate, shrunk, key=_bound_of), point
+
+    def _searched(self, certificate: Certificate) -> Certificate:
+        """Search over supports, where few features are left."""
+        goal, progress = self._goal, self._progress
+        searchable = goal.branching and self._features.size <= TREE_UP_TO and not progress.exhausted
+        if not searchable or self._near_enough(certificate.upper_bound):
+            return certificate
+        with progress.setting_aside(self._screening_seconds):
+            tree, evidence, reached = _tree(
+                self._features, self._sparsity, self._incumbent, goal, self._small, progress
             )
-            certificate = min(certificate, searched, key=_bound_of)
-    if goal.semidefinite and not finished():
-        earlier = certificate
+        if not reached < certificate.upper_bound:
+            return certificate
+        whole = {**self._screening, **evidence}
+        searched = _once(progress, "tree-certificate", lambda: self._proved("search-tree", whole, tree))
+        return min(certificate, searched, key=_bound_of)
 
-        def semidefinite() -> Certificate:
-            relaxation = solve_relaxation(operator, sparsity, Progress(), gap=1e-4)
-            progress.tick(incumbent.objective, min(relaxation.upper, earlier.upper_bound))
-            tighter = relaxation.upper < earlier.upper_bound
-            return proved("sdp-dual", relaxation.dual.evidence()) if tighter else earlier
+    def _semidefinite(self, earlier: Certificate) -> Certificate:
+        """Solve the semidefinite relaxation."""
+        progress, aside = self._progress, 0.0
+        if progress.timed:
+            aside = min(self._costs.clipped(DIRECTIONS), progress.remaining / 2)
+        with progress.setting_aside(aside):
+            relaxation = solve_relaxation(self._operator, self._sparsity, progress.part(quiet=True), gap=1e-4)
+        progress.tick(self._incumbent.objective, min(relaxation.upper, earlier.upper_bound))
+        evidence = relaxation.dual.evidence()
+        tighter = relaxation.upper < earlier.upper_bound and self._fits(self._costs.of("sdp-dual", evidence))
+        return self._proved("sdp-dual", evidence) if tighter else earlier
 
-        certificate = min(earlier, _once(progress, "semidefinite-certificate", semidefinite), key=_bound_of)
-    if goal.branching and not finished():
-        found = _branch(problem, point, features, incumbent, goal, progress)
-        if found is not None and found.bound < certificate.upper_bound:
-            branched = proved("l0-tree", {**screening, **cover_evidence(found)}, tree_of(found))
-            certificate = min(certificate, branched, key=_bound_of)
-    return certificate
+    def _branched(self, certificate: Certificate, problem: DualProblem, point: DualPoint) -> Certificate:
+        """Split the directions of sample space."""
+        progress, roots = self._progress, not self._screening
+        leaf = self._costs.dual(self._features.size, roots=roots)
+        with progress.setting_aside(self._screening_seconds):
+            found = split_regions(problem, point, self._features, self._incumbent, self._goal, progress, leaf)
+        if found is None or not found.bound < certificate.upper_bound:
+            return certificate
+        evidence = {**self._screening, **cover_evidence(found, roots=roots)}
+        return min(certificate, self._proved("l0-tree", evidence, tree_of(found)), key=_bound_of)
 
 
 def _once(progress: Progress, name: str, make: Callable[[], Certificate]) -> Certificate:
     """Make a certificate, or take it from the checkpoint; it is stored unless what led to it was cut short."""
     state = progress.load(name)
     made = make() if state is None else certificate_from_state(state)
-    if state is None and not progress.exhausted:
+    if state is None and not progress.exhausted and not progress.cut_short:
         progress.store(name, lambda: certificate_state(made), now=True)
     return made
 
@@ -284,6 +325,9 @@ def _can_reduce(operator: Operator, wanted: int | None, progress: Progress) -> b
     """Whether a certificate of smaller depth is possible, and can be checked in the time that is left."""
     source = operator.source()
     possible = source.kind == "data" and source.values.shape[0] <= operator.size
+    if wanted is not None and wanted > LARGEST_FORMED_SIZE:
+        msg = f"a certificate of smaller depth has at most {LARGEST_FORMED_SIZE} directions, got {wanted}"
+        raise InvalidProblemError(msg)
     if wanted is None:
         return possible and progress.remaining > SECONDS_AN_ENTRY * source.values.shape[0] * operator.size
     if not possible:
@@ -299,8 +343,7 @@ def _reduced(
     goal: Goal,
     cheap: float,
     progress: Progress,
-    proved: Callable[[str, dict[str, Any]], Certificate],
-) -> Certificate:
+) -> tuple[str, dict[str, Any]]:
     """Solve the dual along a few directions of sample space; the checker bounds what the others can add."""
     count = DEFAULT_DEPTH if goal.depth is None else goal.depth
     # What is stored is single precision; the problem is posed for what the checker will make of that.
@@ -312,9 +355,9 @@ def _reduced(
     basis = stored["basis"]
     directions, triangle = np.linalg.qr(basis.astype(np.float64))
     problem = DualProblem(operator, sparsity, directions * np.where(np.diagonal(triangle) < 0, -1.0, 1.0))
-    point = _root(problem, incumbent, goal, None, cheap, progress, tail=stored["next"])
+    point = root_point(problem, incumbent, goal, None, cheap, progress, tail=stored["next"])
     sure = dual_depth(operator) <= LARGEST_FORMED_SIZE
-    return proved("l0-reduced" if sure else f"l0-reduced{RANDOM}", {"basis": basis, **point_evidence(point)})
+    return "l0-reduced" if sure else f"l0-reduced{RANDOM}", {"basis": basis, **point_evidence(point)}
 
 
 def _tree(
@@ -326,10 +369,15 @@ def _tree(
     search = TreeSearch(matrix, sparsity, support, PROVED_OPTIMAL if small else max(goal.target_gap, PROVED_OPTIMAL))
     states = TreeStates(search, progress)
     states.take_up()
-    for at in search.steps(lambda: progress.exhausted):
-        going = progress.tick(at.value, at.upper_bound, at.note)
+    begin, stall = progress.seconds, Stall(progress)
+
+    def late() -> bool:
+        return progress.exhausted or progress.late(TREE_PROOF * (progress.seconds - begin))
+
+    for at in search.steps(late):
+        going = progress.tick(at.value, at.upper_bound, at.note) and not late()
         reached = goal.reached(at.value, at.upper_bound) and (not small or at.nodes >= NODES_BEYOND_TARGET)
-        if not going or reached or at.nodes >= TREE_NODES:
+        if not going or reached or at.nodes >= TREE_NODES or stall.over(at.value, at.upper_bound):
             break
         states.store()
     states.store(now=True)
@@ -339,252 +387,25 @@ def _tree(
     return *search.certificate(), search.upper_bound
 
 
-def _cheap_bounds(operator: Operator, sparsity: int) -> list[tuple[str, float]]:
+def _cheap_bounds(operator: Operator, sparsity: int, late: Late = never) -> list[tuple[str, float]]:
     """Estimate the closed-form bounds; the checker proves the one that is used."""
     diagonal = np.sort(to_vector(operator.diagonal()))[::-1]
     bounds = [("trace", float(diagonal[:sparsity].sum()))]
-    if operator.size <= ROW_SUMS_UP_TO:
+    if operator.size <= ROW_SUMS_UP_TO and not late():
         worst = 0.0
         for start in range(0, operator.size, 512):
             part = np.abs(to_vector(operator.columns(np.arange(start, min(start + 512, operator.size)))))
             ordered = np.partition(part, operator.size - sparsity, axis=0)[operator.size - sparsity :]
             worst = max(worst, float(ordered.sum(axis=0).max()))
         bounds.append(("row-sums", worst))
-    if operator.size <= 512 or sparsity == operator.size:
-        value = leading_on_support(operator, np.arange(operator.size))[0]
+    fits = dual_depth(operator) <= LARGEST_DENSE
+    if operator.size <= 512 or (sparsity == operator.size and fits and not late()):
+        value = leading_on_support(operator, np.arange(operator.size), late=late)[0]
         bounds.append(("largest-eigenvalue", value))
     return bounds
-
-
-def _root(
-    problem: DualProblem,
-    incumbent: Incumbent,
-    goal: Goal,
-    warm: Certificate | None,
-    cheap: float,
-    progress: Progress,
-    tail: float = 0.0,
-) -> DualPoint:
-    """Improve the dual point for all directions until the relaxation itself is what is left of the gap.
-
-    What directions that the problem leaves out add to the bound, about, is the `tail`.
-    """
-    best: DualPoint | None = None
-    value, stalled, first, done = -np.inf, 0, 0, False
-    enough = 1e-3 if incumbent.operator.size * problem.depth**2 <= CHEAP_STEP else 0.02
-    steps = _Steps(problem, incumbent, warm)
-    if (stored := progress.load("root")) is not None:
-        best, value, stalled = problem.point(stored["best"]), stored["value"], stored["stalled"]
-        incumbent.restore(stored["incumbent"])
-        problem.restore(stored["problem"])
-        if stored["steps"] is None:
-            return best
-        first = stored["step"] + 1
-        steps.restore(stored["steps"])
-
-    def state() -> dict[str, Any]:
-        assert best is not None
-        return {
-            "best": best.state(),
-            "value": value,
-            "stalled": stalled,
-            "step": step,
-            "incumbent": incumbent.state(),
-            "problem": problem.state(),
-            "steps": None if done else steps.state(),
-        }
-
-    for step, point in enumerate(steps, first):
-        value = max(value, point.value)
-        if best is None or point.bound < best.bound:
-            stalled = 0 if best is None or best.bound - point.bound > 0.01 * (best.bound - value) else stalled + 1
-            best = point
-        else:
-            stalled += 1
-        if step % 8 == 4:
-            leading = to_vector(point.basis[:, -3:])
-            incumbent.try_images([_image(problem, leading[:, column]) for column in range(leading.shape[1])])
-        bound = min(best.bound + tail, cheap)
-        going = progress.tick(incumbent.objective, bound)
-        rest = best.bound - value  # what is left for the optimiser; the relaxation itself cannot go below `value`
-        nearly = rest <= max(1e-10 * best.bound, enough * max(value + tail - incumbent.objective, 0.0))
-        done = goal.reached(incumbent.objective, bound) or nearly or stalled >= 12 or step >= ROOT_STEPS
-        progress.store("root", state, now=done or not going)
-        if done or not going:
-            return best
-    raise AssertionError
-
-
-class _Steps:
-    """Go on from the density of an earlier certificate; if a few steps do not do, begin at the incumbent's direction.
-
-    The central path is hard to find again from a point close to its end for another sparsity: if that point is not good
-    at once, it will not be soon.
-    """
-
-    def __init__(self, problem: DualProblem, incumbent: Incumbent, warm: Certificate | None) -> None:
-        self._problem = problem
-        # Rounded, so that loadings that differ in their last digits, as they do between files and arrays, start alike.
-        direction = problem.directions(incumbent.support, incumbent.loadings).astype(np.float32)
-        self._begin = problem.start(direction.astype(np.float64))
-        self._warm_steps: int | None = None  # that are left; None once the path is the problem's own
-        if warm is not None and NEAR[0] * warm.sparsity <= problem.sparsity <= NEAR[1] * warm.sparsity:
-            density = unpacked(np.asarray(warm.evidence["density"], dtype=np.float64), problem.depth)
-            again = problem.at(problem.sparsity)
-            again.warm_start(_level(warm), None)
-            self._path = improve(again, 0.95 * problem.adopt(density) + 0.05 * self._begin)
-            self._warm_steps = WARM_STEPS
-        else:
-            self._path = improve(problem, self._begin)
-
-    def __iter__(self) -> "_Steps":
-        return self
-
-    def __next__(self) -> DualPoint:
-        if self._warm_steps == 0:
-            self._path, self._warm_steps = improve(self._problem, self._begin), None
-        if self._warm_steps is not None:
-            self._warm_steps -= 1
-        return next(self._path)
-
-    def state(self) -> dict[str, Any]:
-        """Return where the steps stand."""
-        return {"warm_steps": self._warm_steps, "path": self._path.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
-        self._warm_steps = state["warm_steps"]
-        own = self._warm_steps is None
-        self._path = improve(self._problem if own else self._problem.at(self._problem.sparsity), self._begin)
-        self._path.restore(state["path"])
 
 
 def _usable(warm: Certificate | None, fingerprint: str) -> Certificate | None:
     """Return an earlier certificate if it holds one dual point for all features of the same data."""
     same = warm is not None and warm.kind == "l0-dual" and warm.fingerprint == fingerprint
     return warm if same and warm is not None and "screen_level" not in warm.evidence else None
-
-
-def _level(certificate: Certificate) -> float:
-    return float(certificate.evidence["level"])
-
-
-def _image(problem: DualProblem, direction: Vector) -> Vector:
-    return np.asarray(problem.image(direction[:, None])[:, 0])
-
-
-def _without_the_rest(
-    problem: DualProblem,
-    point: DualPoint,
-    features: Indices,
-    incumbent: Incumbent,
-    goal: Goal,
-    progress: Progress,
-) -> DualPoint:
-    """Solve the dual again with only the features that can be in an optimal support."""
-    problem.keep(features)
-    start = problem.adopt(point.density())
-    problem.warm_start(point.level, None)
-    steps = improve(problem, 0.95 * start + 0.05 * problem.tail())
-    best: DualPoint | None = None
-    first, done = 0, False
-    if (stored := progress.load("shrunk")) is not None:
-        best = problem.point(stored["best"])
-        problem.restore(stored["problem"])
-        if stored["steps"] is None:
-            return best
-        first = stored["step"] + 1
-        steps.restore(stored["steps"])
-
-    def state() -> dict[str, Any]:
-        assert best is not None
-        return {
-            "best": best.state(),
-            "step": step,
-            "problem": problem.state(),
-            "steps": None if done else steps.state(),
-        }
-
-    for step, again in enumerate(steps, first):
-        best = again if best is None or again.bound < best.bound else best
-        going = progress.tick(incumbent.objective, best.bound)
-        nearly = best.bound - again.value <= 0.02 * max(again.value - incumbent.objective, 0.0)
-        done = step >= ROOT_STEPS // 2 or goal.reached(incumbent.objective, best.bound) or nearly
-        progress.store("shrunk", state, now=done or not going)
-        if done or not going:
-            break
-    assert best is not None
-    return best
-
-
-def _branch(
-    problem: DualProblem,
-    point: DualPoint,
-    features: Indices,
-    incumbent: Incumbent,
-    goal: Goal,
-    progress: Progress,
-) -> Cover | None:
-    def search(directions: Sequence[Vector]) -> float:
-        images = []
-        for direction in directions:
-            image = np.zeros(incumbent.operator.size)
-            image[features] = _image(problem, direction)
-            images.append(image)
-        return incumbent.try_images(images)
-
-    splitting = Splitting(problem, point, incumbent.objective, goal.target_gap, search, progress.checkpoint)
-    if (stored := progress.load("cover")) is not None:
-        splitting.restore(stored["splitting"])
-        incumbent.restore(stored["incumbent"])
-
-    def state() -> dict[str, Any]:
-        return {"splitting": splitting.state(), "incumbent": incumbent.state()}
-
-    found = None
-    for found in splitting:
-        going = progress.tick(incumbent.objective, found.bound)
-        done = goal.reached(incumbent.objective, found.bound) or not going
-        progress.store("cover", state, now=done)
-        if done:
-            break
-    return found
-
-
-# --- evidence -------------------------------------------------------------------------------------------------------
-
-
-def point_evidence(point: DualPoint, *, roots: bool = True) -> dict[str, Any]:
-    """Pack P (lower triangle, single precision), ρ and θ, which only saves the checker time."""
-    density = point.density()
-    triangle = density[np.tril_indices(density.shape[0])].astype(np.float32)
-    return {"density": triangle, "level": np.float64(point.level), **({"theta": point.theta} if roots else {})}
-
-
-def unpacked(packed: Vector, depth: int) -> Vector:
-    """Return the symmetric matrix of a packed lower triangle."""
-    matrix = np.zeros((depth, depth))
-    matrix[np.tril_indices(depth)] = packed
-    return np.asarray(matrix + np.tril(matrix, -1).T)
-
-
-def cover_evidence(found: Cover) -> dict[str, Any]:
-    """Pack the rays and the dual point of every leaf."""
-    evidence: dict[str, Any] = {"rays": np.array(found.rays)}
-    for number, leaf in enumerate(found.leaves()):
-        for name, value in point_evidence(leaf.point, roots=False).items():  # roots of all leaves would be many
-            evidence[f"leaf{number}_{name}"] = value
-        evidence[f"leaf{number}_weights"] = np.asarray(leaf.weights, dtype=np.float64)
-    return evidence
-
-
-def tree_of(found: Cover) -> Any:
-    """Describe how the regions were split, in plain lists and numbers."""
-    numbers = {id(leaf): number for number, leaf in enumerate(found.leaves())}
-
-    def describe(region: Region) -> Any:
-        if not region.children:
-            return {"leaf": numbers[id(region)]}
-        return {"cuts": list(region.cuts), "children": [describe(child) for child in region.children]}
-
-    return describe(found.root)

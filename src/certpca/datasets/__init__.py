@@ -14,6 +14,8 @@ from certpca.datasets.h5ad import read_h5ad
 from certpca.datasets.parquet import read_parquet
 from certpca.datasets.plink import PlinkFile, read_plink
 from certpca.datasets.plink_writing import write_plink
+from certpca.datasets.reading import reading_from_json
+from certpca.datasets.suspicions import suspicions
 from certpca.datasets.tables import Table, load_table, open_npy
 from certpca.datasets.zarr_files import read_zarr
 
@@ -34,6 +36,8 @@ __all__ = [
     "read_parquet",
     "read_plink",
     "read_zarr",
+    "reading_from_json",
     "rotated_hadamard",
+    "suspicions",
     "write_plink",
 ]

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from certpca.arrays import Vector
-from certpca.datasets.tables import MISSING_TEXTS
+from certpca.datasets.cells import MISSING_TEXTS
 from certpca.errors import DataFileError
 
 BEGIN, END = "!series_matrix_table_begin", "!series_matrix_table_end"

@@ -4,6 +4,7 @@ from os import PathLike
 from pathlib import Path
 
 from certpca.datasets.anndata_layout import open_table
+from certpca.datasets.reading import without_defaults
 from certpca.errors import CertpcaError, DataFileError
 from certpca.operators.file_reader import FileReader
 from certpca.operators.readers import DEFAULT_MEMORY
@@ -44,7 +45,9 @@ def read_h5ad(path: str | PathLike[str], *, layer: str | None = None, memory: fl
         msg = f"{str(file)!r} is not an HDF5 file, or only a part of one: {error}"
         raise DataFileError(msg) from error
     try:
-        return open_table(root, str(file), layer, memory)
+        reader = open_table(root, str(file), layer, memory)
+        reader.reading = without_defaults({"array": layer})
+        return reader
     except CertpcaError:
         raise
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError) as error:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certpca.arrays import Indices
+from certpca.datasets.reading import as_texts, without_defaults
 from certpca.errors import CertpcaError, DataFileError, InvalidProblemError
 from certpca.operators.dense_reader import working_form
 from certpca.operators.file_reader import LoadableReader, as_run
@@ -17,6 +18,12 @@ from certpca.optional import require
 
 BUFFER_BYTES = 1 << 16  # of a column chunk on its way from the disk
 ARROW_SHARE = 8  # of the budget, in parts: what Arrow may hold at a time while columns are copied out of it
+
+
+def columns_of(schema: Any) -> list[str]:
+    """Return the names of the columns; what pandas stores as the index names rows and is none."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in schema.names if name not in index]
 
 
 def read_parquet(
@@ -53,11 +60,13 @@ def read_parquet(
     if not file.is_file():
         msg = f"{str(file)!r} is a folder, a file is needed" if file.is_dir() else f"there is no file {str(file)!r}"
         raise DataFileError(msg)
-    without = {leave_out} if isinstance(leave_out, str) else set(leave_out)
+    wanted, without = as_texts("columns", columns), as_texts("leave_out", leave_out) or ()
     try:
         # Not mapped: pages of a map count as memory of the process. Column chunks are read through small buffers.
         opened = parquet.ParquetFile(file, memory_map=False, pre_buffer=False, buffer_size=BUFFER_BYTES)
-        return ParquetReader(opened, str(file), None if columns is None else tuple(columns), without, memory)
+        reader = ParquetReader(opened, str(file), wanted, set(without), memory)
+        reader.reading = without_defaults({"columns": wanted, "drop": without or None})
+        return reader
     except CertpcaError:
         raise
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -93,7 +102,8 @@ class ParquetReader(LoadableReader):
                 some = ", ".join(held[:20]) + (" …" if len(held) > 20 else "")
                 msg = f"{self._label!r} has no column {name!r}; it has {some}"
                 raise InvalidProblemError(msg)
-        names = tuple(name for name in (held if columns is None else columns) if name not in leave_out)
+        everything = columns_of(self._file.schema_arrow)
+        names = tuple(name for name in (everything if columns is None else columns) if name not in leave_out)
         if not names:
             msg = f"{self._label!r} has no columns that are left to read"
             raise DataFileError(msg)

@@ -19,8 +19,10 @@ from certpca.datasets.plink_text import (
     Variants,
     read_samples,
     read_variants,
+    sample_list,
     samples_listed,
 )
+from certpca.datasets.reading import without_defaults
 from certpca.errors import DataFileError, InvalidDataError, InvalidProblemError
 from certpca.operators import packed
 from certpca.operators.moments import Moments
@@ -44,7 +46,19 @@ class _Filters:
     chromosomes: tuple[str, ...] | None
     every: int
 
+    def settings(self) -> dict[str, Any]:
+        return {
+            "chromosomes": self.chromosomes,
+            "maf": float(self.maf),
+            "max_missing": float(self.max_missing),
+            "every": int(self.every),
+        }
+
     def check(self) -> None:
+        for name in ("maf", "max_missing"):
+            if not isinstance(getattr(self, name), (int, float, np.number)):
+                msg = f"{name} must be a number, got {getattr(self, name)!r}"
+                raise InvalidProblemError(msg)
         if not 0 <= self.maf <= 0.5:
             msg = f"maf is a frequency of the rarer allele and lies in [0, 0.5], got {self.maf}"
             raise InvalidProblemError(msg)
@@ -113,14 +127,18 @@ def read_plink(
     samples, variants = read_samples(fam, Path(base + ".pop")), read_variants(bim)
     table = _packed_file(bed, samples.names.size, variants.names.size)
     chosen = np.ones(samples.names.size, dtype=bool)
-    if keep is not None:
-        chosen &= samples_listed(samples, keep, "keep")
-    if remove is not None:
-        chosen &= ~samples_listed(samples, remove, "remove")
+    kept = None if keep is None else sample_list(keep, "keep")
+    removed = None if remove is None else sample_list(remove, "remove")
+    if kept is not None:
+        chosen &= samples_listed(samples, kept, "keep")
+    if removed is not None:
+        chosen &= ~samples_listed(samples, removed, "remove")
     if not chosen.any():
         msg = "no sample is left: all are removed"
         raise InvalidDataError(msg)
-    return PlinkFile(bed, table, samples, variants, np.flatnonzero(chosen), filters, memory)
+    genotypes = PlinkFile(bed, table, samples, variants, np.flatnonzero(chosen), filters, memory)
+    genotypes.reading = without_defaults({"keep": kept, "remove": removed, **filters.settings()})
+    return genotypes
 
 
 def base_of(path: Path) -> str:

@@ -1,6 +1,6 @@
 """The text files of a PLINK 1 data set: samples (.fam), variants (.bim) and lists of samples."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
@@ -95,30 +95,31 @@ def _find_bad_numbers(file: Path) -> None:
             raise DataFileError(msg) from None
 
 
-def samples_listed(samples: Samples, wanted: SampleList, what: str) -> NDArray[np.bool_]:
-    """Mark the samples of a list: names, pairs of family and name, or a file with either on each line."""
+def sample_list(wanted: SampleList, what: str) -> tuple[SampleName, ...]:
+    """Return the entries of a list: names, pairs of family and name, or a file with either on each line."""
+    names: tuple[SampleName, ...]
     if isinstance(wanted, (str, PathLike)):
-        names: Sequence[Any] = [
-            cells[0] if len(cells) == 1 else (cells[0], cells[1]) for _, cells in _lines(Path(wanted), 1, 2)
-        ]
+        names = tuple(cells[0] if len(cells) == 1 else (cells[0], cells[1]) for _, cells in _lines(Path(wanted), 1, 2))
     else:
-        names = list(wanted)
+        names = tuple(name if isinstance(name, str) else (str(name[0]), str(name[1])) for name in wanted)
     if not names:
         msg = f"the list of samples to {what} is empty"
         raise InvalidDataError(msg)
+    return names
+
+
+def samples_listed(samples: Samples, names: tuple[SampleName, ...], what: str) -> NDArray[np.bool_]:
+    """Mark the samples of a list."""
     alone: dict[str, list[int]] = {}
     for index, name in enumerate(samples.names):
         alone.setdefault(name, []).append(index)
     pairs = {
-        (family, name): index for index, (family, name) in enumerate(zip(samples.families, samples.names, strict=True))
+        (family, name): [index]
+        for index, (family, name) in enumerate(zip(samples.families, samples.names, strict=True))
     }
     chosen = np.zeros(samples.names.size, dtype=bool)
     for name in names:
-        if isinstance(name, str):
-            found = alone.get(name, [])
-        else:
-            pair = (str(name[0]), str(name[1]))
-            found = [pairs[pair]] if pair in pairs else []
+        found = alone.get(name, []) if isinstance(name, str) else pairs.get(name, [])
         if not found:
             msg = f"sample {name!r} of the list to {what} is not in the .fam file"
             raise InvalidDataError(msg)

@@ -3,44 +3,72 @@
 import csv
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from certpca.arrays import Vector
 from certpca.datasets.array_names import NAME_ARRAYS, chosen_array
+from certpca.datasets.parquet import columns_of, read_parquet
+from certpca.datasets.plink_text import SampleList
+from certpca.datasets.reading import DEFAULTS, Texts, as_texts, require_header, without_defaults
+from certpca.datasets.selection import as_slice, chosen_columns, drop_option, left_out, listed_names
+from certpca.datasets.text_files import ENDINGS as TEXT_ENDINGS
+from certpca.datasets.text_files import PACKINGS, text_ending
+from certpca.datasets.text_tables import read_text_table
 from certpca.errors import CertpcaError, DataFileError, InvalidDataError, InvalidProblemError
-from certpca.operators.inputs import is_sparse
-from certpca.operators.readers import DEFAULT_MEMORY, ArrayReader
+from certpca.operators.inputs import checked_names, is_sparse, require_table
+from certpca.operators.readers import DEFAULT_MEMORY, ArrayReader, Reader
 from certpca.operators.sparse_format import by_columns, sound_sparse
 from certpca.optional import require
 
-MISSING_TEXTS = frozenset({"", "na", "nan", "n/a", "null", "none", "."})
 STREAMED = (".npy", ".parquet", ".h5ad", ".zarr", ".bed")  # formats that keep to a memory budget
 FOLDERS = (".zarr",)
+WITH_ARRAYS = (".npz", ".zarr", ".h5ad")
+CHOOSING = (*TEXT_ENDINGS, ".parquet")  # formats whose readers choose columns themselves
 STREAMED_FROM = 1 << 30  # decoded bytes from which Parquet files are not loaded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Numbers from a file and, where it has them, the names of their columns."""
+    """Numbers from a file and, where it has them, the names of their columns.
+
+    `reading` holds, as plain JSON, keyword arguments with which `load_table` gives the same numbers and names again.
+    `understood` says in a line what was found in the file, such as "178 × 13, header, row names dropped", and `remarks`
+    what is uncertain about it.
+    """
 
     data: Any
     names: tuple[str, ...] | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    sample_names: tuple[str, ...] | None = None
+    understood: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 def load_table(
     path: str | Path,
     *,
     array: str | None = None,
-    genotypes: Mapping[str, Any] | None = None,
+    header: str = "auto",
+    columns: Texts | None = None,
+    drop: Texts | None = None,
+    transpose: bool = False,
+    names: str | PathLike[str] | Iterable[str] | None = None,
+    keep: SampleList | None = None,
+    remove: SampleList | None = None,
+    chromosomes: str | int | Iterable[str | int] | None = None,
+    maf: float = 0.0,
+    max_missing: float = 1.0,
+    every: int = 1,
     memory: float | None = None,
 ) -> Table:
     """Read a table of numbers; the ending of the file's name tells the format.
+
+    Columns are chosen first; what is left is transposed if that is asked for, and then named.
 
     Parameters
     ----------
@@ -52,13 +80,35 @@ def load_table(
         ``series_matrix.txt.gz`` (GEO). Some need an extra, which an error names.
     array
         Which array of an ``.npz`` archive or a ``.zarr`` group to take, or which layer of an AnnData file.
-    genotypes
-        Filters and settings of `read_plink`, for ``.bed`` files.
+    header
+        Whether the first line of a text table holds names: ``"yes"``, ``"no"``, or ``"auto"`` to find out.
+    columns
+        Only these, in this order: names or, where no column is called so, positions from 1 like ``"3"`` or ``"3:10"``.
+    drop
+        Not these.
+    transpose
+        Whether the samples are the columns of the file.
+    names
+        Names of the features, or a text file with one on each line.
+    keep, remove, chromosomes, maf, max_missing, every
+        Filters of `read_plink`, for ``.bed`` files.
     memory
         GiB for data on their way from a file that can be streamed, which is then not loaded beyond that.
     """
     file = Path(path)
-    wanted = _Wanted(array, genotypes or {}, memory)
+    filters = {"maf": maf, "max_missing": max_missing, "every": every}
+    genotypes = {name: value for name, value in filters.items() if value != DEFAULTS[name]}
+    lists: dict[str, Any] = {"keep": keep, "remove": remove, "chromosomes": chromosomes}
+    wanted = _Wanted(
+        array=array,
+        header=require_header("header", header),
+        columns=as_texts("columns", columns),
+        drop=as_texts("drop", drop),
+        transpose=bool(transpose),
+        names=None if names is None else listed_names(names),
+        genotypes=genotypes | {name: value for name, value in lists.items() if value is not None},
+        memory=memory,
+    )
     ending = _ending(file, wanted)
     if not file.exists():
         msg = f"there is no file {str(file)!r}"
@@ -70,7 +120,7 @@ def load_table(
         msg = f"{str(file)!r} is empty"
         raise DataFileError(msg)
     try:
-        return _READERS[ending](file, wanted)
+        return _arranged(_READERS[ending](file, wanted), file, wanted, chosen=ending in CHOOSING)
     except DataFileError:
         raise
     except ImportError:
@@ -87,6 +137,11 @@ class _Wanted:
     """What the caller asks for beside the file."""
 
     array: str | None
+    header: str
+    columns: tuple[str, ...] | None
+    drop: tuple[str, ...] | None
+    transpose: bool
+    names: tuple[str, ...] | None
     genotypes: Mapping[str, Any]
     memory: float | None
 
@@ -95,15 +150,87 @@ class _Wanted:
         """The memory budget, given or not."""
         return DEFAULT_MEMORY if self.memory is None else self.memory
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """All of it that leads to the numbers, genotypes apart: their reader knows what it was asked."""
+        settings = ("array", "header", "columns", "drop", "transpose", "names")
+        return without_defaults({name: getattr(self, name) for name in settings})
+
+
+def _arranged(table: Table, file: Path, wanted: _Wanted, *, chosen: bool) -> Table:
+    """Choose columns where this has not been done, turn the table, and name its features."""
+    data, names = table.data, table.names
+    sample_names = table.sample_names or getattr(data, "sample_names", None)
+    choose = not chosen and (wanted.columns is not None or wanted.drop is not None)
+    if (choose or wanted.transpose) and isinstance(data, Reader):
+        data = _in_memory(data, file)
+    if choose or wanted.transpose or wanted.names is not None:
+        require_table(data)
+    dropped: tuple[str, ...] = ()
+    if choose:
+        left = chosen_columns(names, data.shape[1], wanted.columns, wanted.drop, str(file))
+        dropped = left_out(data.shape[1] - len(left))
+        data = (data.tocsc() if is_sparse(data) else data)[:, as_slice(left)]
+        names = None if names is None else tuple(names[index] for index in left)
+    if wanted.transpose:
+        data, names, sample_names = data.T, sample_names, names
+    if wanted.names is not None:
+        names = checked_names(wanted.names, None, data.shape[1])
+    reading = {**table.reading, **wanted.reading}
+    if isinstance(table.data, np.memmap) and wanted.memory is not None:
+        if not isinstance(data, np.memmap):  # chosen columns that do not lie together were copied
+            raise _stays_in_file(file)
+        data = ArrayReader(data, wanted.memory)
+    if isinstance(data, Reader):
+        data.reading = reading
+    shape = " × ".join(map(str, data.shape))
+    said = (shape, table.understood, *dropped, "transposed" if wanted.transpose else "")
+    return Table(data, names, reading, sample_names, ", ".join(filter(None, said)), table.remarks)
+
+
+def _in_memory(reader: Reader, file: Path) -> Any:
+    data = reader.resident()
+    if isinstance(data, Reader):
+        raise _stays_in_file(file)
+    return data
+
+
+_INSTEAD = {
+    ".bed": "choose variants with --chromosomes or --every, or write a file with what is wanted (plink --extract)",
+    ".npy": "load it without a memory budget, or write a file with what is wanted",
+}
+
+
+def _stays_in_file(file: Path) -> InvalidProblemError:
+    instead = _INSTEAD.get(_kind(file), "give more memory (--memory), or write a file with what is wanted")
+    return InvalidProblemError(
+        f"{str(file)!r} is streamed, so that its columns cannot be chosen nor the table transposed; {instead}"
+    )
+
+
+def _kind(file: Path) -> str:
+    """Return the ending that tells the format; text tables may be packed."""
+    fitting = [ending for ending in _READERS if file.name.lower().endswith(ending)]
+    text = text_ending(file)
+    if text is not None:
+        fitting.append(text)
+    if not fitting:
+        known = f"{', '.join(_READERS)}; texts may be packed ({', '.join(PACKINGS)})"
+        msg = f"{str(file)!r} has an unknown format; known endings are {known}"
+        raise DataFileError(msg)
+    return max(fitting, key=len)
+
 
 def _ending(file: Path, wanted: _Wanted) -> str:
-    fitting = [ending for ending in _READERS if file.name.lower().endswith(ending)]
-    if not fitting:
-        msg = f"{str(file)!r} has an unknown format; known endings are {', '.join(_READERS)}"
-        raise DataFileError(msg)
-    ending = max(fitting, key=len)
+    ending = _kind(file)
     if wanted.genotypes and ending != ".bed":
         msg = f"{', '.join(sorted(wanted.genotypes))}: only for PLINK files (.bed), got {str(file)!r}"
+        raise InvalidProblemError(msg)
+    if wanted.array is not None and ending not in WITH_ARRAYS:
+        msg = f"array: only for files with several tables ({', '.join(WITH_ARRAYS)}), got {str(file)!r}"
+        raise InvalidProblemError(msg)
+    if wanted.header != "auto" and ending not in TEXT_ENDINGS:
+        msg = f"header: only for text tables ({', '.join(TEXT_ENDINGS)}), got {str(file)!r}"
         raise InvalidProblemError(msg)
     if wanted.memory is not None and ending not in STREAMED:
         msg = f"memory: only for files that can be streamed ({', '.join(STREAMED)}), got {str(file)!r}"
@@ -136,15 +263,15 @@ def open_npy(path: str | Path, *, memory: float = DEFAULT_MEMORY) -> ArrayReader
 
 
 def _read_npy(file: Path, wanted: _Wanted) -> Table:
-    table = np.lib.format.open_memmap(file, mode="r")
-    return Table(table if wanted.memory is None else ArrayReader(table, wanted.memory))
+    del wanted
+    return Table(np.lib.format.open_memmap(file, mode="r"))
 
 
 def _read_genotypes(file: Path, wanted: _Wanted) -> Table:
     from certpca.datasets.plink import read_plink
 
     genotypes = read_plink(file, **{"memory": wanted.budget, **wanted.genotypes})
-    return Table(genotypes, genotypes.names)
+    return Table(genotypes, genotypes.names, genotypes.reading or {})
 
 
 def _read_h5ad(file: Path, wanted: _Wanted) -> Table:
@@ -208,25 +335,24 @@ def _is_table(archive: Any, name: str) -> bool:
 
 def _read_parquet(file: Path, wanted: _Wanted) -> Table:
     parquet = require("pyarrow.parquet", extra="parquet", purpose="reading .parquet files")
-    if wanted.memory is not None or _decoded_bytes(parquet.read_metadata(file)) >= STREAMED_FROM:
-        from certpca.datasets.parquet import read_parquet
-
-        reader = read_parquet(file, memory=wanted.budget)
-        return Table(reader, reader.names)
-    frame = parquet.read_table(file)
+    rows, held = parquet.read_metadata(file).num_rows, columns_of(parquet.read_schema(file))  # not kept: they are large
+    left = chosen_columns(held, len(held), wanted.columns, wanted.drop, str(file))
+    wanted_names = [held[index] for index in left]
+    understood = ", ".join(left_out(len(held) - len(left)))
+    if wanted.memory is not None or 8 * rows * len(left) >= STREAMED_FROM:
+        reader = read_parquet(file, columns=wanted_names, memory=wanted.budget)
+        return Table(reader, reader.names, understood=understood)
+    frame = parquet.read_table(file, columns=wanted_names)
     columns = []
     for name in frame.column_names:
         values = frame.column(name).to_numpy()
         if values.dtype.kind not in "biuf":
             kind = frame.schema.field(name).type
-            msg = f"{str(file)!r}: column {name!r} holds {kind}, not numbers; drop or encode it"
+            option = drop_option(held.index(name), held)
+            msg = f"{str(file)!r}: column {name!r} holds {kind}, not numbers; drop or encode it ({option})"
             raise DataFileError(msg)
         columns.append(values)
-    return Table(np.column_stack(columns), tuple(frame.column_names))
-
-
-def _decoded_bytes(about: Any) -> int:
-    return 8 * int(about.num_rows) * int(about.num_columns)
+    return Table(np.column_stack(columns), tuple(frame.column_names), understood=understood)
 
 
 def _read_matrix_market(file: Path) -> Table:
@@ -252,103 +378,13 @@ def _sound(data: Any, file: Path) -> Any:
         raise DataFileError(msg) from error
 
 
-def _read_text(file: Path, delimiter: str | None) -> Table:
-    """Look at the first lines, then let NumPy's C reader work; go slowly where it cannot."""
-    if delimiter is None:
-        with file.open(encoding="utf-8-sig") as stream:
-            line = next((line for line in stream if line.strip()), "")
-        delimiter = "\t" if "\t" in line else ("," if "," in line else " ")
-    beginning = list(islice(_records(file, delimiter), 2))
-    if not beginning:
-        msg = f"{str(file)!r} has no rows of numbers"
-        raise DataFileError(msg)
-    first, second = beginning[0][1], beginning[-1][1]
-    header = not all(_is_number(cell) for cell in first[1:] or first)
-    if header and len(beginning) == 1:
-        msg = f"{str(file)!r} has a header but no rows of numbers"
-        raise DataFileError(msg)
-    labelled = len(second) > 1 and not _is_number(second[0])
-    labelled = labelled or (not header and len(first) > 1 and not _is_number(first[0]))
-    try:
-        data = np.loadtxt(
-            file,
-            delimiter=None if delimiter == " " else delimiter,
-            skiprows=beginning[0][0] if header else 0,
-            usecols=range(1, len(second)) if labelled else None,
-            ndmin=2,
-            comments=None,
-            quotechar='"',
-            encoding="utf-8-sig",
-        )
-    except ValueError:
-        data = _read_carefully(file, delimiter, header=header, labelled=labelled)
-    if labelled:  # usecols makes NumPy forgive surplus cells
-        _require_same_width(file, delimiter, header=header)
-    names = None
-    if header:
-        # A header may or may not have a cell above the labels.
-        names = tuple(cell.strip() for cell in first[len(first) - data.shape[1] :])
-        if len(names) != data.shape[1] or len(first) - data.shape[1] not in (0, 1):
-            msg = f"{str(file)!r} names {len(first)} columns in its first line but has {data.shape[1]}"
-            raise DataFileError(msg)
-    return Table(data, names)
-
-
-def _records(file: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Walk over the lines that are not blank: the number of each (its last, where it has several) and its cells."""
-    with file.open(newline="", encoding="utf-8-sig") as stream:
-        reader = csv.reader(stream, delimiter=delimiter, skipinitialspace=True)
-        for cells in reader:
-            if delimiter == " " and cells and not cells[-1]:  # spaces at the end of a line
-                cells.pop()
-            if len(cells) > 1 or (cells and cells[0].strip()):
-                yield reader.line_num, cells
-
-
-def _is_number(cell: str) -> bool:
-    text = cell.strip().lower()
-    if text in MISSING_TEXTS:
-        return True
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _require_same_width(file: Path, delimiter: str, *, header: bool) -> None:
-    width = 0
-    for number, cells in islice(_records(file, delimiter), int(header), None):
-        width = width or len(cells)
-        if len(cells) != width:
-            msg = f"{str(file)!r}, line {number}: {len(cells)} cells where the lines before have {width}"
-            raise DataFileError(msg)
-
-
-def _read_carefully(file: Path, delimiter: str, *, header: bool, labelled: bool) -> Vector:
-    """Read cell by cell, so that an error names the line and missing values are understood."""
-    rows: list[list[float]] = []
-    for number, cells in islice(_records(file, delimiter), int(header), None):
-        values = cells[1:] if labelled else cells
-        if rows and len(values) != len(rows[0]):
-            msg = f"{str(file)!r}, line {number}: {len(values)} values where the lines before have {len(rows[0])}"
-            raise DataFileError(msg)
-        row = []
-        for position, cell in enumerate(values):
-            text = cell.strip().lower()
-            try:
-                row.append(np.nan if text in MISSING_TEXTS else float(text))
-            except ValueError:
-                msg = f"{str(file)!r}, line {number}, value {position + 1}: {cell!r} is not a number"
-                raise DataFileError(msg) from None
-        rows.append(row)
-    return np.array(rows)
+def _read_text(file: Path, wanted: _Wanted) -> Table:
+    found = read_text_table(file, wanted.header, wanted.columns, wanted.drop)
+    return Table(found.data, found.names, {}, found.sample_names, ", ".join(found.understood), found.remarks)
 
 
 _READERS: dict[str, Callable[[Path, _Wanted], Table]] = {
-    ".csv": lambda file, _: _read_text(file, ","),
-    ".tsv": lambda file, _: _read_text(file, "\t"),
-    ".txt": lambda file, _: _read_text(file, None),
+    **dict.fromkeys(TEXT_ENDINGS, _read_text),
     ".npy": _read_npy,
     ".npz": _read_npz,
     ".parquet": _read_parquet,

@@ -6,6 +6,7 @@ from typing import Any
 
 from certpca.datasets.anndata_layout import is_anndata, is_group, is_sparse_group, open_matrix, open_table
 from certpca.datasets.array_names import NAME_ARRAYS, chosen_array
+from certpca.datasets.reading import without_defaults
 from certpca.datasets.stored_arrays import texts_of
 from certpca.errors import CertpcaError, DataFileError
 from certpca.operators.file_reader import FileReader
@@ -39,7 +40,9 @@ def read_zarr(path: str | PathLike[str], *, array: str | None = None, memory: fl
         msg = f"there is no file or folder {str(store)!r}"
         raise DataFileError(msg)
     try:
-        return _open(zarr.open(str(store), mode="r"), str(store), array, memory)
+        reader = _open(zarr.open(str(store), mode="r"), str(store), array, memory)
+        reader.reading = without_defaults({"array": array})
+        return reader
     except CertpcaError:
         raise
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError) as error:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from certpca.arrays import Array, Indices, Vector, to_vector
+from certpca.budget import Late, OutOfTimeError, never, require_time
 from certpca.errors import InvalidProblemError
 from certpca.operators.base import Operator
 from certpca.operators.streamed import StreamedCovariance
@@ -22,6 +23,7 @@ METHODS: tuple[Method, ...] = ("krylov", "lanczos", "exact")
 
 EXACT_LIMIT = 8192  # LAPACK on a larger symmetric matrix takes minutes
 REFIT_ACCURACY = 1e-7  # residual of refitted loadings; the objective is then accurate to its square
+ROUGH = 1e-2  # residual of an answer that may be told: its eigenvalue is then accurate to far less than that
 WALK_WIDTH = 4  # vectors of a block where reading costs more than multiplying
 DENSE_SUPPORT = 512  # up to here the eigenvector on a support comes from LAPACK
 
@@ -48,10 +50,12 @@ def leading_eigenpairs(
     accuracy: float | None = None,
     rng: np.random.Generator | int = 0,
     start: Vector | None = None,
+    late: Late = never,
 ) -> Eigenpairs:
     """Return the leading eigenpairs with residuals ‖Av − λv‖ ≤ accuracy · λ₁.
 
-    `start` is a guess of the first eigenvector, used by the Krylov method.
+    `start` is a guess of the first eigenvector, used by the Krylov method. Where it gets `late` the best pairs so far
+    are returned, with their residual, after two products at least; LAPACK cannot be cut short.
 
     By the residual bound the returned values are within accuracy · λ₁ of eigenvalues.
     """
@@ -60,11 +64,14 @@ def leading_eigenpairs(
     if method == "exact":
         return _exact(operator, count)
     if method == "lanczos" and count < operator.size - 1:
-        return _lanczos(operator, count, goal, rng)
+        try:
+            return _lanczos(operator, count, goal, rng, late)
+        except OutOfTimeError:
+            pass  # ARPACK keeps what it has to itself
     generator = np.random.default_rng(rng)
     if isinstance(operator, StreamedCovariance) and operator.one_walk and operator.rows <= operator.size:
-        return _through_samples(operator, count, goal, generator, start)
-    return _block_krylov(operator, count, goal, generator, start)
+        return _through_samples(operator, count, goal, generator, start, late)
+    return _block_krylov(operator, count, goal, generator, start, late)
 
 
 def _largest_pairs(matrix: Vector, count: int) -> tuple[Vector, Vector]:
@@ -99,10 +106,11 @@ def _exact(operator: Operator, count: int) -> Eigenpairs:
     return Eigenpairs(np.maximum(values, 0.0), vectors, np.finfo(float).eps)
 
 
-def _lanczos(operator: Operator, count: int, goal: float, rng: np.random.Generator | int) -> Eigenpairs:
+def _lanczos(operator: Operator, count: int, goal: float, rng: np.random.Generator | int, late: Late) -> Eigenpairs:
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     def multiply(vector: Vector) -> Vector:
+        require_time(late)
         panel = operator.adopt(np.asarray(vector).reshape(operator.size, -1))
         return to_vector(operator.matmat(panel))
 
@@ -128,12 +136,17 @@ class _SampleSpace:
 
 
 def _through_samples(
-    operator: Operator, count: int, goal: float, rng: np.random.Generator, start: Vector | None
+    operator: Operator,
+    count: int,
+    goal: float,
+    rng: np.random.Generator,
+    start: Vector | None,
+    late: Late,
 ) -> Eigenpairs:
     """Find eigenvectors u of FFᵀ and return those of FᵀF, Fᵀu; a residual of u is one of Fᵀu but for √(λ₁/λ)."""
     space: Any = _SampleSpace(operator)
     begin = None if start is None else to_vector(space.factor.times(operator.adopt(start[:, None])))[:, 0]
-    found = _block_krylov(space, min(count, space.size), goal, rng, begin, width=max(WALK_WIDTH, count + 2))
+    found = _block_krylov(space, min(count, space.size), goal, rng, begin, late, max(WALK_WIDTH, count + 2))
     vectors = to_vector(space.factor.transposed_times(operator.adopt(found.vectors)))
     lengths = np.linalg.norm(vectors, axis=0)
     return Eigenpairs(found.values, vectors / np.where(lengths > 0, lengths, 1.0), found.residual)
@@ -145,6 +158,7 @@ def _block_krylov(
     goal: float,
     rng: np.random.Generator,
     start: Vector | None,
+    late: Late,
     width: int | None = None,
 ) -> Eigenpairs:
     """Grow an orthonormal Krylov basis block by block, restarting when it is large."""
@@ -161,7 +175,7 @@ def _block_krylov(
     images: Array = None
     best = Eigenpairs(np.zeros(count), np.eye(size, count), np.inf)
     stalled = 0
-    for _ in range(400):
+    for products in range(1, 401):
         fresh = _orthonormal_against(xp, basis, fresh, rng, operator)
         image = operator.matmat(fresh)
         basis = fresh if basis is None else xp.concat([basis, fresh], axis=1)
@@ -181,6 +195,8 @@ def _block_krylov(
             best = Eigenpairs(values[:count].copy(), to_vector(ritz[:, : min(count, basis.shape[1])]), residual)
         full = basis.shape[1] >= size
         if residual <= goal or full or (stalled >= 12 and residual < 1e3 * goal):
+            break
+        if products > 1 and late():
             break
         if basis.shape[1] + width > largest:
             kept = operator.adopt(np.ascontiguousarray(rotation[:, : 2 * width]))
@@ -213,7 +229,9 @@ def _orthonormal_against(
     return fresh
 
 
-def leading_on_support(operator: Operator, support: Indices, *, start: Vector | None = None) -> tuple[float, Vector]:
+def leading_on_support(
+    operator: Operator, support: Indices, *, start: Vector | None = None, late: Late = never
+) -> tuple[float, Vector]:
     """Return the largest eigenvalue of a principal submatrix and its vector, in float64."""
     if support.size == 1:
         return float(operator.submatrix(support)[0, 0]), np.ones(1)
@@ -225,6 +243,6 @@ def leading_on_support(operator: Operator, support: Indices, *, start: Vector | 
     restricted = Precise(operator.restrict(support))
     if not restricted.trace() > 0:
         return 0.0, np.full(support.size, support.size**-0.5)
-    pairs = leading_eigenpairs(restricted, 1, accuracy=REFIT_ACCURACY, start=start)
+    pairs = leading_eigenpairs(restricted, 1, accuracy=REFIT_ACCURACY, start=start, late=late)
     vector = pairs.vectors[:, 0]
     return float(pairs.values[0]), np.asarray(vector / np.linalg.norm(vector))

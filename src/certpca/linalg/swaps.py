@@ -16,12 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from certpca.arrays import Array, Indices, Vector, to_numpy, to_vector, top_k
+from certpca.budget import Late, never
 from certpca.linalg.eigen import leading_on_support
 from certpca.operators.base import Operator
+from certpca.operators.streamed import StreamedCovariance
 
 GAIN_TOLERANCE = 1e-10  # relative improvement below which two supports count as equal
 CACHE_BYTES = 256 << 20  # columns of the support are kept between swaps up to this
 BATCH_BYTES = 64 << 20
+COLUMNS_AT_ONCE = 64  # between looks at the clock; from a file all at once, as each time is a walk over it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,19 +38,26 @@ class Swaps:
 class SwapSearch:
     """A support with refitted loadings that moves to better ones. Host operators only.
 
-    Members of the support stay in the slots they came into; `support` sorts them.
+    Members of the support stay in the slots they came into; `support` sorts them. Where it gets `late`, searches end
+    with what they have found.
     """
 
-    def __init__(self, operator: Operator, support: Indices, diagonal: Vector) -> None:
+    def __init__(self, operator: Operator, support: Indices, diagonal: Vector, late: Late = never) -> None:
         self._operator = operator
         self._diagonal = diagonal
+        self._late = late
         self._columns: Array | None = None
-        self._settle(support, *leading_on_support(operator, support))
+        self._settle(support, *leading_on_support(operator, support, late=late))
 
     @property
     def support(self) -> Indices:
         """The support, sorted."""
         return np.sort(self._members)
+
+    @property
+    def loadings(self) -> Vector:
+        """The loadings, in the order of the support."""
+        return self._loadings[np.argsort(self._members)]
 
     @property
     def width(self) -> int:
@@ -59,7 +69,13 @@ class SwapSearch:
 
     def _cached_columns(self) -> Array | None:
         if self._columns is None and 8 * self._operator.size * self.width <= CACHE_BYTES:
-            self._columns = to_numpy(self._operator.columns(self._members))
+            width = self.width if isinstance(self._operator, StreamedCovariance) else COLUMNS_AT_ONCE
+            parts = []
+            for first in range(0, self.width, width):
+                if self._late():
+                    return None
+                parts.append(to_numpy(self._operator.columns(self._members[first : first + width])))
+            self._columns = np.concatenate(parts, axis=1)
         return self._columns
 
     def image(self) -> Vector:
@@ -73,7 +89,7 @@ class SwapSearch:
         support = top_k(np.abs(self.image()), self.width)
         if np.array_equal(support, self.support):
             return False
-        objective, loadings = leading_on_support(self._operator, support)
+        objective, loadings = leading_on_support(self._operator, support, late=self._late)
         if objective <= self.objective * (1 + GAIN_TOLERANCE):
             return False
         self._columns = None
@@ -108,6 +124,8 @@ class SwapSearch:
         found: list[tuple[float, int, int]] = []
         step = max(1, BATCH_BYTES // (8 * rows.size))
         for first in range(0, positions.size, step):
+            if self._late():
+                break
             batch = positions[first : first + step]
             if columns is not None:
                 block = columns[rows[:, None], batch[None, :]]
@@ -136,7 +154,7 @@ class SwapSearch:
         outsiders, positions = list(entering), list(entering.values())
         members = self._members.copy()
         members[positions] = outsiders
-        objective, loadings = leading_on_support(self._operator, members, start=self._loadings)
+        objective, loadings = leading_on_support(self._operator, members, start=self._loadings, late=self._late)
         if objective <= self.objective * (1 + GAIN_TOLERANCE):
             return False
         if self._columns is not None:

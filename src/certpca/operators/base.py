@@ -3,9 +3,10 @@
 import math
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,7 @@ class Operator(ABC):
     device: Any
     names: tuple[str, ...] | None = None
     description: str = "matrix"
+    reading: Mapping[str, Any] = MappingProxyType({})  # how the file behind the numbers was read, for `load_table`
     power: int = 0
 
     @abstractmethod

@@ -4,6 +4,7 @@
 """
 
 import math
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Literal, TypedDict
 
@@ -51,7 +52,10 @@ class Undecided(Enum):
 
 
 class DataOptions(TypedDict, total=False):
-    """How data become a matrix; see `from_data`. `covariance=True`: they are the matrix already."""
+    """How data become a matrix; see `from_data`. `covariance=True`: they are the matrix already.
+
+    `reading`: how the file behind them was read (`Table.reading`), which results repeat for those who verify them.
+    """
 
     covariance: bool
     center: bool
@@ -61,6 +65,7 @@ class DataOptions(TypedDict, total=False):
     device: str | None
     client: Any
     names: Any
+    reading: Mapping[str, Any]
 
 
 def as_operator(data: Any, **options: Any) -> Operator:
@@ -70,6 +75,14 @@ def as_operator(data: Any, **options: Any) -> Operator:
             msg = f"an operator is already prepared; {', '.join(sorted(options))} cannot be applied to it"
             raise InvalidProblemError(msg)
         return data
+    reading = options.pop("reading", None)
+    operator = _as_new_operator(data, **options)
+    if reading is not None:
+        operator.reading = dict(reading)
+    return operator
+
+
+def _as_new_operator(data: Any, **options: Any) -> Operator:
     if options.pop("covariance", False):
         unused = sorted(set(options) - {"names", "device"})
         if unused:
@@ -202,10 +215,12 @@ def _covariance(
     code: int | Undecided | None = Undecided.UNDECIDED,
 ) -> Covariance:
     _check_options(missing, scale, ddof, center=center)
+    reading = dict(getattr(data, "reading", None) or {})
     if isinstance(data, np.memmap) and (data.nbytes >= STREAMED_FROM or client is not None):
         data = ArrayReader(data)
     if not isinstance(scale, str):
         scale = bool(scale)
+    center = bool(center)
     if client is not None and is_dask_array(data):
         data = dask_array_reader(data, client)
     values, found = values_and_names(data)
@@ -239,7 +254,9 @@ def _covariance(
         f"{'scaled by √(2p(1 − p)), ' if scale == '2pq' else ''}divided by {divisor}) of {rows} x {size} "
         f"{'sparse ' if sparse else ''}data"
     )
-    return kind(values, columns, _working_type(values, moments), labels, description, given)
+    operator = kind(values, columns, _working_type(values, moments), labels, description, given)
+    operator.reading = reading
+    return operator
 
 
 def _check_options(missing: Missing, scale: Scale, ddof: int | None, *, center: bool) -> None:
@@ -249,8 +266,8 @@ def _check_options(missing: Missing, scale: Scale, ddof: int | None, *, center: 
     if isinstance(scale, str) and (scale != "2pq" or not center):
         msg = f'scale must be True (unit variances), False or "2pq", which needs centring; got {scale!r}'
         raise InvalidProblemError(msg)
-    if ddof is not None and not isinstance(ddof, (int, np.integer)):
-        msg = f"ddof must be a whole number, got {ddof!r}"
+    if ddof is not None and (not isinstance(ddof, (int, np.integer)) or isinstance(ddof, bool) or ddof < 0):
+        msg = f"ddof must be a whole number from 0, got {ddof!r}"
         raise InvalidProblemError(msg)
 
 

@@ -22,6 +22,7 @@ from certpca.result import Source
 SINGLE_REACH = 2.0**60  # of weights whose columns are still in the range of single precision
 SMALLEST_BLOCK_BYTES = 4 << 20
 FORM_BYTES = 2 << 20  # of columns standardised for a quadratic form: larger ones are new pages of memory each time
+FEW_ENTRIES = 0.25  # share of entries of a sparse column up to which it is multiplied before it is centred
 BLOCK_BYTES = 32 << 20  # at most, of converted rows: smaller blocks lose more to calls than they gain in cache
 
 
@@ -313,6 +314,27 @@ class SparseCovariance(Covariance):
     ) -> None:
         super().__init__(data, columns, dtype, names, description, given)
         self.xp, self.device = namespace(np.empty(0)), "cpu"
+
+    def submatrix(self, indices: Indices) -> Vector:
+        """Multiply sparse columns and subtract the product of their means.
+
+        Few entries have small means: with a share p of them a squared mean is at most p of the mean square, so that
+        nothing is cancelled. Columns with many entries are centred first, as dense ones are; means of others then add
+        nothing to products with these.
+        """
+        part = self._data[:, indices].astype(np.float64)
+        many = np.diff(part.indptr) > FEW_ENTRIES * self.rows
+        few = np.flatnonzero(~many)
+        thin, mean, weight = part[:, few], self._columns.mean[indices][few], self._columns.weight[indices][few]
+        product = np.empty((many.size, many.size))
+        own = (thin.T @ thin).toarray() - self.rows * np.outer(mean, mean)
+        product[np.ix_(few, few)] = own * np.outer(weight, weight)
+        if many.any():
+            scores = to_vector(self._standardised(indices[many], self.xp.float64))
+            across = (thin.T @ scores) * weight[:, None]
+            product[np.ix_(many, many)] = scores.T @ scores
+            product[np.ix_(few, many)], product[np.ix_(many, few)] = across, across.T
+        return product / self._columns.divisor
 
     def _through_rows(self, panel: Array, shift: Array) -> tuple[Array, Array]:
         scores = self._data @ panel - shift[None, :]

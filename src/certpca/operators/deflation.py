@@ -113,6 +113,11 @@ class Downdated(Operator):
         plural = "s" if self._taken > 1 else ""
         self.description = f"{self._undeflated.description} less {self._taken} component{plural} ({method})"
 
+    @property
+    def undeflated(self) -> Operator:
+        """The matrix before any component was taken out of it."""
+        return self._undeflated
+
     def matmat(self, panel: Array) -> Array:
         """Multiply by the parent and subtract."""
         if panel.dtype not in self._adopted:

@@ -50,7 +50,7 @@ def named_kernel(name: str, parameters: Mapping[str, float]) -> KernelFunction:
 
 @final
 class KernelOperator(Operator):
-    """A kernel matrix that is never held whole. Use `from_kernel`, which checks its input."""
+    """A kernel matrix that is held whole only where one block does that. Use `from_kernel`, which checks its input."""
 
     def __init__(
         self,
@@ -63,11 +63,12 @@ class KernelOperator(Operator):
     ) -> None:
         self._samples = samples
         self._kernel = kernel
-        self._whole: KernelOperator | None = None  # where this is that one divided by a power of two
+        self._undivided: KernelOperator | None = None  # where this is that one divided by a power of two
         self.size = int(samples.shape[0])
         self.xp, self.dtype, self.device = namespace(np.empty(0)), np.dtype(np.float64), "cpu"
         self.names = names
         self.description = description
+        self._held: Vector | None = None  # where one block holds it
         self.row_means = np.zeros(self.size)
         raw_diagonal = np.empty(self.size)
         for rows, block in self._row_blocks():
@@ -89,25 +90,30 @@ class KernelOperator(Operator):
         if not np.isfinite(block).all():
             msg = "the kernel returned values that are not finite; check its parameters and the scale of the data"
             raise InvalidDataError(msg)
-        return block if self._whole is None else np.asarray(divided(block, self.power))
+        return block if self._undivided is None else np.asarray(divided(block, self.power))
 
     def near_one(self) -> Operator:
         """Divide kernel values as soon as they are there."""
         power = even_power(float(self._diagonal.max()))
-        if power == 0 or self._whole is not None:
+        if power == 0 or self._undivided is not None:
             return self
         made = copy(self)
-        made._whole, made.power = self, power
+        made._undivided, made._held, made.power = self, None, power
         made.row_means, made.mean = divided(self.row_means, power), float(divided(self.mean, power))
         made._diagonal = divided(self._diagonal, power)
         return made
 
     def source(self) -> Source:
         """Form the matrix as it is."""
-        return super().source() if self._whole is None else self._whole.source()
+        return super().source() if self._undivided is None else self._undivided.source()
 
     def _row_blocks(self) -> Iterator[tuple[slice, Vector]]:
         height = max(1, BLOCK_BYTES // (8 * self.size))
+        if height >= self.size:
+            if self._held is None:
+                self._held = self._evaluate(slice(None), slice(None))
+            yield slice(0, self.size), self._held
+            return
         for start in range(0, self.size, height):
             rows = slice(start, min(start + height, self.size))
             yield rows, self._evaluate(rows, slice(None))

@@ -6,7 +6,7 @@ While one block is multiplied the next one is read.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, final
 
 import numpy as np
@@ -34,6 +34,7 @@ class Reader(ABC):
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     names: tuple[str, ...] | None = None
+    reading: Mapping[str, Any] | None = None  # keyword arguments of `load_table` that give these numbers again
     ndim = 2
     by_columns = True  # columns lie together, so that several can be worked on while they are in memory
     columns_apart = False  # reading a few columns at a time takes no longer than reading them together

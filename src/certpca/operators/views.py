@@ -122,6 +122,7 @@ class HostView(Operator):
         self.power = operator.power
         self.names = operator.names
         self.description = operator.description
+        self.reading = operator.reading
 
     def matmat(self, panel: Array) -> Array:
         """Send the panel to the device and bring the product back."""

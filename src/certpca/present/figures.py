@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from certpca.arrays import Vector
+from certpca.budget import Step
 from certpca.errors import DataFileError
 from certpca.result import Solution
 from certpca.sparsity_path import Path
@@ -80,10 +81,15 @@ def draw_loadings(names: Sequence[str], loadings: Vector, count: int, ax: Any = 
     return ax
 
 
+def drawn_steps(solution: Solution) -> list[Step]:
+    """Return the steps of a run at which something was known."""
+    return [step for step in solution.history if math.isfinite(step.objective)]
+
+
 def draw_history(solution: Solution, ax: Any = None) -> Any:
     """Draw objective and upper bound over the time of a run."""
     ax = _axes(ax)
-    steps = [step for step in solution.history if math.isfinite(step.objective)]
+    steps = drawn_steps(solution)
     times = [step.seconds for step in steps] + [max(solution.seconds, steps[-1].seconds)]
     objectives = [step.objective for step in steps]
     proved = [(step.seconds, step.upper_bound) for step in steps if math.isfinite(step.upper_bound)]
@@ -130,6 +136,17 @@ def draw_scores(first: Vector, second: Vector, groups: Sequence[int], texts: Seq
         for text in legend.get_texts():
             text.set_parse_math(False)
     return ax
+
+
+def require_drawable(file: str) -> None:
+    """Find out before the work that the ending of a file says no format a figure can have."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    ending = PurePath(file).suffix[1:].lower()
+    if ending and ending not in FigureCanvasBase.filetypes:
+        known = ", ".join(sorted(FigureCanvasBase.filetypes))
+        msg = f"the figure cannot be written to {file}: Format {ending!r} is not supported (supported formats: {known})"
+        raise DataFileError(msg)
 
 
 def save_path(path: Path, file: str) -> None:

@@ -3,30 +3,49 @@
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from certpca.budget import Listener, Step
 from certpca.certificates.checker import Proof
-from certpca.result import FAILURE, PROVED_OPTIMAL, Certificate, Solution
+from certpca.present.plain_text import one_line, visible
+from certpca.result import FAILURE, PROVED_OPTIMAL, Certificate, Solution, share_lost
+from certpca.rounded import down, percent_down, percent_up, up
 from certpca.solvers import available_solvers
 
 MOST_LOADINGS = 20
+FIRST_LINE, NEXT_LINES = 10.0, 30.0  # seconds until, and between, lines of progress that go to a file
 
 
 def console_for(stream: TextIO) -> Any:
-    """Return a rich console; a stream that is not a terminal gets plain text of fixed width."""
-    from rich.console import Console
+    """Return a rich console; a stream that is not a terminal gets plain text of fixed width.
 
-    return Console(file=stream, highlight=False, width=None if stream.isatty() else 110)
+    Whatever is printed may come from a file, so no character of it reaches the terminal as a command.
+    """
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Harmless(Console):
+        def render_str(self, text: str, **settings: Any) -> Any:
+            return super().render_str(visible(text), **settings)  # before it is measured
+
+        def render(self, renderable: Any, options: Any = None) -> Any:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else visible(text), style, control)
+
+    width = None if stream.isatty() else 110
+    return Harmless(file=stream, markup=False, emoji=False, highlight=False, width=width)
 
 
 @contextmanager
 def live_progress(stream: TextIO | None = None) -> Iterator[Listener | None]:
-    """Show objective, bound, gap and time while a run lasts (on stderr); silent where nobody watches."""
+    """Show objective, bound, gap and time while a run lasts (on stderr); now and then where that is no terminal."""
     stream = sys.stderr if stream is None else stream
-    if stream is None or not stream.isatty():  # Python has no stderr where the shell closed it
+    if stream is None:  # Python has no stderr where the shell closed it
         yield None
+        return
+    if not stream.isatty():
+        yield _Log(stream)
         return
     from rich.live import Live
     from rich.text import Text
@@ -34,20 +53,34 @@ def live_progress(stream: TextIO | None = None) -> Iterator[Listener | None]:
     with Live(Text("starting"), console=console_for(stream), transient=True, refresh_per_second=8) as live:
 
         def show(step: Step) -> None:
-            live.update(Text(progress_line(step)))
+            live.update(Text(progress_line(step) + "   (Ctrl-C keeps the best so far)"))
 
         yield show
 
 
+class _Log:
+    """Prints a line for the first step after some seconds, and then for one in a while."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._next = stream, FIRST_LINE
+
+    def __call__(self, step: Step) -> None:
+        if step.seconds < self._next:
+            return
+        self._next = step.seconds + NEXT_LINES
+        with suppress(OSError, ValueError):  # a log that is full or closed is no reason to end
+            print(f"certpca: {progress_line(step).strip()}", file=self._stream, flush=True)
+
+
 def progress_line(step: Step) -> str:
     """Describe a step in one line."""
-    line = f"{step.seconds:8.1f} s   objective {step.objective:.6g}"
+    line = f"{step.seconds:8.1f} s   objective {down(step.objective)}"
     if math.isfinite(step.upper_bound):
-        gap = 1 - step.objective / step.upper_bound if step.upper_bound > 0 else 0.0
-        line += f"   upper bound {step.upper_bound:.6g}   gap {gap:.2%}"
+        gap = share_lost(step.objective, step.upper_bound)
+        line += f"   upper bound {up(step.upper_bound)}   gap {percent_up(gap)}"
     if step.note:
         line += f"   {step.note}"
-    return line + "   (Ctrl-C keeps the best so far)"
+    return line
 
 
 def print_solution(solution: Solution, stream: TextIO) -> None:
@@ -56,13 +89,16 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
     from rich.text import Text
 
     console = console_for(stream)
-    console.print(f"[bold]{solution.support.size} of {solution.size} features[/bold], {solution.matrix}")
+    console.print(
+        Text(f"{solution.support.size} of {solution.size} features", style="bold") + f", {visible(solution.matrix)}"
+    )
     facts = _facts()
-    facts.add_row("objective", f"{solution.objective:.6g}")
-    facts.add_row("explained variance", f"{solution.explained_variance_ratio:.2%} of the total")
-    facts.add_row("f", f"{solution.relative_objective:.4f} of what a dense component captures")
+    facts.add_row("objective", down(solution.objective))
+    facts.add_row("explained variance", f"{percent_down(solution.explained_variance_ratio)} of the total")
+    if math.isfinite(solution.relative_objective):
+        facts.add_row("f", f"{solution.relative_objective:.4f} of what a dense component captures")
     if math.isfinite(solution.upper_bound):
-        facts.add_row("upper bound", f"{solution.upper_bound:.6g} (gap {solution.gap:.2%})")
+        facts.add_row("upper bound", f"{up(solution.upper_bound)} (gap {gap_in_words(solution.gap)})")
     facts.add_row("solver", f"{solution.solver}, {solution.seconds:.2f} s")
     facts.add_row("status", solution.status.value)
     for name, value in solution.details.items():
@@ -74,57 +110,78 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
     order = sorted(range(solution.support.size), key=lambda i: -abs(solution.loadings[i]))
     for position in order[:MOST_LOADINGS]:
         name = solution.names[position] if solution.names else str(solution.support[position])
-        table.add_row(Text(name), f"{solution.loadings[position]:+.4f}")  # brackets in names are not markup
+        table.add_row(Text(one_line(name)), f"{solution.loadings[position]:+.4f}")  # brackets in names are not markup
     console.print(table)
     if len(order) > MOST_LOADINGS:
         console.print(f"... and {len(order) - MOST_LOADINGS} smaller loadings (--json lists all)")
 
 
 def print_certificate(certificate: Certificate, stream: TextIO) -> None:
-    """Print what a certificate says, in words and numbers."""
-    console = console_for(stream)
-    console.print(f"[bold]{certificate_sentence(certificate)}[/bold]")
+    """Print what a certificate that was just made says, in words and numbers."""
     facts = _facts()
-    facts.add_row("matrix", certificate.matrix)
-    facts.add_row("upper bound", f"{certificate.upper_bound:.8g}")
-    facts.add_row("best known", f"{certificate.objective:.8g}")
-    facts.add_row("gap", f"{certificate.gap:.4%}")
+    _add_fact(facts, "matrix", certificate.matrix)
+    facts.add_row("upper bound", up(certificate.upper_bound, 8))
+    facts.add_row("best known", down(certificate.objective, 8))
+    facts.add_row("gap", gap_in_words(certificate.gap))
     facts.add_row("kind", certificate.kind)
     _add_probability(facts, certificate)
     if certificate.outside or certificate.inside:
         facts.add_row("in no optimum", f"{certificate.outside} of {certificate.size} features, proved")
         facts.add_row("in every optimum", f"{certificate.inside} features, proved")
     facts.add_row("time", f"{certificate.seconds:.1f} s, checked by the independent checker")
-    console.print(facts)
+    if certificate.status is not None:
+        facts.add_row("search", certificate.status.value)
+    _print_claim("", certificate, facts, stream)
 
 
-def print_proof(proof: Proof, certificate: Certificate, stream: TextIO) -> None:
-    """Print what the checker established."""
-    console = console_for(stream)
-    console.print(f"[bold]The certificate holds.[/bold] {certificate_sentence(certificate)}")
+def print_proof(proof: Proof, certificate: Certificate, read_as: str, stream: TextIO) -> None:
+    """Print what the checker established. What only the certificate says is called claimed."""
     facts = _facts()
+    _add_fact(facts, "matrix", proof.matrix)
+    if read_as:
+        _add_fact(facts, "file read with", read_as)
     facts.add_row("proved upper bound", f"{proof.upper_bound!r}")
     facts.add_row("claimed", f"{certificate.upper_bound!r}")
     facts.add_row("captured by its loadings", f"{proof.objective!r}")
-    facts.add_row("gap", f"{proof.gap:.4%}")
-    facts.add_row("in no optimum", f"{proof.outside.size} of {certificate.size} features")
+    facts.add_row("gap", gap_in_words(proof.gap))
+    facts.add_row("in no optimum", f"{proof.outside.size} of {proof.size} features")
     facts.add_row("in every optimum", f"{proof.inside.size} features")
-    facts.add_row("matrix", certificate.matrix)
-    _add_probability(facts, certificate)
+    facts.add_row("computed with", proof.arithmetic)
+    _add_probability(facts, proof)
+    _print_claim("The certificate holds. ", proof, facts, stream)
+
+
+def _print_claim(before: str, proved: Certificate | Proof, facts: Any, stream: TextIO) -> None:
+    from rich.text import Text
+
+    console = console_for(stream)
+    console.print(Text(f"{before}{proved_sentence(proved)}", style="bold"))
     console.print(facts)
 
 
-def _add_probability(facts: Any, certificate: Certificate) -> None:
-    if certificate.failure_probability > 0:
+def _add_fact(facts: Any, name: str, text: str) -> None:
+    """Add a text that may come from a file: brackets in it are not markup."""
+    from rich.text import Text
+
+    facts.add_row(name, Text(visible(text)))
+
+
+def _add_probability(facts: Any, proved: Certificate | Proof) -> None:
+    if proved.failure_probability > 0:
         facts.add_row("holds", f"unless the checker's random numbers mislead: probability {FAILURE:g}")
 
 
-def certificate_sentence(certificate: Certificate) -> str:
+def proved_sentence(proved: Certificate | Proof) -> str:
     """Say in one sentence what is proved."""
-    choice = f"No choice of {certificate.sparsity} of the {certificate.size} features captures more than"
-    if certificate.gap <= PROVED_OPTIMAL:
-        return f"{choice} {certificate.upper_bound:.6g}: the best known is proved optimal."
-    return f"{choice} {certificate.upper_bound:.6g}; the best known is within {certificate.gap:.2%} of the optimum."
+    choice = f"No choice of {proved.sparsity} of the {proved.size} features captures more than {up(proved.upper_bound)}"
+    if proved.gap <= PROVED_OPTIMAL:
+        return f"{choice}: the best known is proved optimal (gap {gap_in_words(proved.gap)})."
+    return f"{choice}; the best known is within {percent_up(proved.gap)} of the optimum."
+
+
+def gap_in_words(gap: float) -> str:
+    """Write a gap so that it stays true."""
+    return f"at most {up(gap, 1) if gap <= PROVED_OPTIMAL else percent_up(gap)}"
 
 
 def _facts() -> Any:
@@ -136,10 +193,11 @@ def _facts() -> Any:
 def print_comparison(solutions: Sequence[Solution], stream: TextIO) -> None:
     """Print several solutions of one problem side by side."""
     from rich.table import Table
+    from rich.text import Text
 
     first = solutions[0]
     console = console_for(stream)
-    console.print(f"[bold]{first.matrix}[/bold], {first.size} features, sparsity {first.sparsity}")
+    console.print(Text(visible(first.matrix), style="bold") + f", {first.size} features, sparsity {first.sparsity}")
     table = Table(header_style="bold")
     table.add_column("solver")
     table.add_column("in the paper")

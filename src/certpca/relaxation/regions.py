@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from certpca.arrays import Vector, to_vector
+from certpca.budget import Late, OutOfTimeError, never
 from certpca.checkpoint import Checkpoint
 from certpca.relaxation.l0_dual import CentralPath, DualPoint, DualProblem, improve
 
@@ -93,6 +94,8 @@ class Splitting:
         Tries directions as starts of a local search and returns the best objective known then.
     checkpoint
         Keeps regions that were solved, and the steps of the split under way.
+    late
+        Says when a split under way must be given up; the cover before it is then the last.
     """
 
     def __init__(
@@ -103,8 +106,10 @@ class Splitting:
         target: float,
         search: Callable[[Sequence[Vector]], float],
         checkpoint: Checkpoint | None = None,
+        late: Late = never,
     ) -> None:
         self._problem, self._target, self._search, self._checkpoint = problem, target, search, checkpoint
+        self._late = late
         self._best = objective
         self._regions = [Region([], [], point, np.empty(0), point, point)]
         self._rays: list[Vector] = []
@@ -118,7 +123,10 @@ class Splitting:
 
     def __next__(self) -> Cover:
         if not self._restored:
-            self._split_next()
+            try:
+                self._split_next()
+            except OutOfTimeError:
+                raise StopIteration from None
         self._restored = False  # what was stored comes first: the caller decides whether to go on from it
         return Cover(self._regions[0], self._rays, -self._heap[0][0])
 
@@ -156,11 +164,11 @@ class Splitting:
 
     def _split_next(self) -> None:
         """Cut the region with the largest bound in two or three and solve the dual of each part."""
-        region = self._regions[heapq.heappop(self._heap)[1]]
+        region = self._regions[self._heap[0][1]]
         basis, weights = to_vector(region.last.basis[:, -2:]), to_vector(region.last.weights[-2:])
         v, w = basis[:, 1], basis[:, 0]
         self._best = max(self._best, self._search([v, w]))
-        rays = self._rays
+        rays = list(self._rays)
         refined = next((wedge for wedge in region.wedges if _overlap(wedge, v, w) > SAME_PLANE), None)
         if refined is not None:
             v, w = refined.v, refined.w
@@ -172,24 +180,27 @@ class Splitting:
             angles = [-half, half, math.pi / 2, math.pi - half]
             rays.extend(_ray(v, w, angle) for angle in angles[:3])
             cuts = [len(rays) - 2, len(rays) - 1, len(rays), -(len(rays) - 2)]
-        region.cuts = cuts
         others = [wedge for wedge in region.wedges if wedge is not refined]
         under_way = _UnderWay(self._checkpoint, len(self._regions), self._left_by_another)
         self._left_by_another = None
+        children: list[Region] = []
         for lo, hi, first, second in zip(angles[:-1], angles[1:], cuts[:-1], cuts[1:], strict=True):
-            number = len(self._regions)
+            number = len(self._regions) + len(children)
             solved = under_way.solved(number)
             if solved is None:
                 wedge = Wedge(v, w, lo, hi, (first, second), len(region.path))
                 old = refined.position if refined is not None else None
-                child = _solved(self._problem, region, [*others, wedge], old, rays, self._enough, under_way)
+                child = _solved(self._problem, region, [*others, wedge], old, rays, self._enough, under_way, self._late)
                 child.number = number
             else:
                 child = self._region(solved, number)
             under_way.done(child)
-            region.children.append(child)
-            self._regions.append(child)
-        for child in region.children:
+            children.append(child)
+        # Not before all parts are solved: a split that is given up leaves nothing behind.
+        heapq.heappop(self._heap)
+        self._rays, region.cuts, region.children = rays, cuts, children
+        self._regions += children
+        for child in children:
             heapq.heappush(self._heap, (-child.point.bound, child.number))
 
     @property
@@ -223,10 +234,12 @@ class _UnderWay:
         steps, self._steps = self._steps, None
         return steps
 
-    def store(self, steps: Callable[[], dict[str, Any]]) -> None:
+    def store(self, steps: Callable[[], dict[str, Any]], *, now: bool) -> None:
         """Store the steps of a part, with the parts solved before it."""
         if self._checkpoint is not None:
-            self._checkpoint.store("split", lambda: {"first": self._first, "solved": self._solved, "steps": steps()})
+            self._checkpoint.store(
+                "split", lambda: {"first": self._first, "solved": self._solved, "steps": steps()}, now=now
+            )
 
 
 def _solved(
@@ -237,6 +250,7 @@ def _solved(
     rays: list[Vector],
     enough: float,
     under_way: _UnderWay,
+    late: Late,
 ) -> Region:
     """Solve a child from its parent's density pushed to the middle of the wedge; once more, cold, if that fails."""
     xp = problem.xp
@@ -263,7 +277,7 @@ def _solved(
     for density, weights, steps in tries:
         problem.warm_start(parent.start.level, parent.start.theta)
         path = improve(problem, density, pairs, weights)
-        found = _run(problem, path, steps, enough, under_way, best, resumed)
+        found = _run(problem, path, steps, enough, under_way, best, resumed, late)
         resumed = None
         if best is None or found[0].bound < best[0].bound:
             best = found
@@ -289,6 +303,7 @@ def _run(
     under_way: _UnderWay,
     before: Found | None,
     resumed: dict[str, Any] | None,
+    late: Late,
 ) -> Found:
     """Return the best point, one well inside for the children to start from, and the last."""
     best = start = None
@@ -317,7 +332,10 @@ def _run(
         close = step >= 4 and point.bound - point.value <= 0.15 * abs(point.value - enough)
         if best.bound <= enough or step >= steps - 1 or close or (step >= 8 and stalled >= 4):
             return best, start, point
-        under_way.store(state)
+        over = late()
+        under_way.store(state, now=over)
+        if over:
+            raise OutOfTimeError
     raise AssertionError
 
 

@@ -14,6 +14,8 @@ better half goes on after each round, and supports are improved on the matrix of
 being chosen; one more product then says whether any other feature should have been.
 """
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -22,7 +24,7 @@ import numpy as np
 from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Progress
 from certpca.errors import InvalidProblemError
-from certpca.linalg.eigen import leading_eigenpairs
+from certpca.linalg.eigen import ROUGH, leading_eigenpairs
 from certpca.linalg.swaps import SwapSearch
 from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
 from certpca.operators.explicit import ExplicitOperator
@@ -76,8 +78,12 @@ class Auto:
             return Candidate(top_k(diagonal, 1), Status.CONVERGED)
         if sparsity == operator.size:
             return Candidate(np.arange(operator.size), Status.CONVERGED)
+        if progress.late():  # a column is all there is time for
+            column = to_vector(operator.columns(top_k(diagonal, 1)))[:, 0]
+            return Candidate(top_k(np.abs(column), sparsity), Status.OUT_OF_BUDGET, largest_eigenvalue=math.nan)
         frugal = is_large_file(operator)
-        pairs = leading_eigenpairs(operator, self.eigenvectors, accuracy=1e-2 if frugal else 1e-4, rng=rng)
+        accuracy = 1e-2 if frugal else 1e-4
+        pairs = leading_eigenpairs(operator, self.eigenvectors, accuracy=accuracy, rng=rng, late=progress.late)
         value = float(pairs.values[0])
         if value <= 0.0:
             return Candidate(np.arange(sparsity), Status.CONVERGED, largest_eigenvalue=0.0)
@@ -88,32 +94,35 @@ class Auto:
             method = replace(self, starts=few[0], finalists=few[1])
         starts = method.starting_images(operator, pairs.vectors, np.sqrt(np.maximum(pairs.values, 0.0)), diagonal, rng)
         status = Status.CONVERGED
-        for panel in [np.concatenate(starts, axis=1)] if frugal else starts:
+        for panel in [np.concatenate(list(starts), axis=1)] if frugal else starts:
+            if not best and progress.late():  # one start, that needs no product, is all there is time for
+                rough = value if pairs.residual <= ROUGH else None
+                return Candidate(top_k(np.abs(panel[:, 0]), sparsity), Status.OUT_OF_BUDGET, largest_eigenvalue=rough)
             method._threshold_together(operator, panel, sparsity, best, progress, halving=frugal)
             if progress.exhausted:
                 status = Status.OUT_OF_BUDGET
                 break
         finalists = sorted(best.values(), key=lambda item: -item[0])[: method.finalists]
-        winner = finalists[0][1]
-        winning = -np.inf
+        winner, loadings, winning = finalists[0][1], None, -np.inf
         for _, support in finalists:
             if progress.exhausted:
                 status = Status.OUT_OF_BUDGET
                 break
             search = self._polished(operator, support, diagonal, progress)
             if search.objective > winning * (1 + 1e-12):
-                winning, winner = search.objective, search.support
-        accurate = value if pairs.residual <= 1e-8 else None
-        return Candidate(winner, status, largest_eigenvalue=accurate)
+                winning, winner, loadings = search.objective, search.support, search.loadings
+        accurate = value if pairs.residual <= (ROUGH if progress.late() else 1e-8) else None
+        return Candidate(winner, status, loadings, accurate, fitted=loadings is not None)
 
     def starting_images(
         self, operator: Operator, vectors: Vector, weights: Vector, diagonal: Vector, rng: np.random.Generator
-    ) -> list[Vector]:
+    ) -> Iterator[Vector]:
         """Lay out panels of starting images; the largest entries of each choose a support."""
         size = operator.size
         mixing = rng.standard_normal((vectors.shape[1], max(1, self.starts // 3)))
-        panels = [np.concatenate([vectors, vectors @ (weights[:, None] * mixing)], axis=1)]
-        columns = max(1, self.starts - panels[0].shape[1])
+        leading = np.concatenate([vectors, vectors @ (weights[:, None] * mixing)], axis=1)
+        columns = max(1, self.starts - leading.shape[1])
+        yield leading
         if size <= EVERY_COLUMN:
             chosen = np.arange(size)
         else:
@@ -126,8 +135,7 @@ class Auto:
         scale = np.sqrt(np.maximum(diagonal, 1e-12 * diagonal.max()))  # rounding can make variances negative
         for first in range(0, chosen.size, PANEL):
             part = chosen[first : first + PANEL]
-            panels.append(to_vector(operator.columns(part)) / scale[part])
-        return panels
+            yield to_vector(operator.columns(part)) / scale[part]
 
     def _threshold_together(
         self,
@@ -173,7 +181,7 @@ class Auto:
             previous = keys
 
     def _polished(self, operator: Operator, support: Indices, diagonal: Vector, progress: Progress) -> SwapSearch:
-        search = SwapSearch(operator, support, diagonal)
+        search = SwapSearch(operator, support, diagonal, progress.late)
         if not is_large_file(operator):
             return self.polish(search, progress)
         count = min(operator.size, max(CONTENDERS * search.width, FEWEST_CONTENDERS))
@@ -186,9 +194,9 @@ class Auto:
             image[search.support] = np.inf
             near = top_k(image, count)
             matrix = ExplicitOperator(operator.submatrix(near), None)
-            inside = SwapSearch(matrix, np.searchsorted(near, search.support), diagonal[near])
+            inside = SwapSearch(matrix, np.searchsorted(near, search.support), diagonal[near], progress.late)
             found = near[self.polish(inside, progress).support]
-            before, search = search.objective, SwapSearch(operator, found, diagonal)
+            before, search = search.objective, SwapSearch(operator, found, diagonal, progress.late)
             if search.objective <= before * (1 + 1e-9) or not progress.tick(search.objective):
                 return search
 

@@ -10,17 +10,20 @@ from typing import ClassVar
 import numpy as np
 
 from certpca.budget import Progress
-from certpca.certificates.branching import TreeSearch
+from certpca.certificates.branching import TREE_PROOF, TreeSearch
+from certpca.certificates.checker.limits import MOST_NODES
 from certpca.certificates.proving import Prover
 from certpca.certificates.tree_states import TreeStates
 from certpca.errors import InvalidProblemError
 from certpca.linalg.eigen import leading_on_support
 from certpca.operators.base import Operator
-from certpca.result import Candidate, Status
+from certpca.result import PROVED_OPTIMAL, Candidate, Status
 from certpca.solvers.auto import Auto
 from certpca.solvers.base import register
 
 ROUNDINGS = 1e-7  # what the proof may add to the gap
+SEARCHING = 0.7  # share of the time for the tree, the rest being for its start
+MOST_VISITED = MOST_NODES // 3  # each visit may leave two open nodes; the checker walks over all of them
 LARGEST = 4096  # features: the search holds several matrices of that size
 
 
@@ -34,7 +37,7 @@ class BranchAndBound:
     gap
         Stop when the component is proved to be within this share of the optimum.
     nodes
-        Largest number of nodes; zero for no limit.
+        Largest number of nodes; zero for as many as can be checked, which are three million.
     memory
         GiB that stored dual points may take.
     workers
@@ -68,35 +71,48 @@ class BranchAndBound:
             raise InvalidProblemError(msg)
         start = progress.load("start")
         if start is None:
-            start = Auto().propose(operator, sparsity, progress, rng).support
+            with progress.setting_aside(SEARCHING * progress.remaining if progress.timed else 0.0):
+                start = Auto().propose(operator, sparsity, progress, rng).support
             if not progress.exhausted:
                 progress.store("start", lambda: start, now=True)
         matrix = operator.submatrix(np.arange(operator.size))
-        search = TreeSearch(matrix, sparsity, start, self.gap)
+        aim = max(self.gap - ROUNDINGS, 0.0)
+        search = TreeSearch(matrix, sparsity, start, aim)
         states = TreeStates(search, progress)
         states.take_up()
-        status = Status.OPTIMAL
-        for at in search.steps(lambda: progress.exhausted, self.workers):
-            going = progress.tick(at.value, at.upper_bound, at.note)
-            if at.upper_bound <= at.value * (1 + self.gap):
+        finished = True
+        begin, prover = progress.seconds, Prover(operator, sparsity)
+        preparing = prover.costs.preparing() if progress.timed else 0.0
+
+        def late() -> bool:
+            return progress.exhausted or progress.late(preparing + TREE_PROOF * (progress.seconds - begin))
+
+        for at in search.steps(late, self.workers):
+            going = progress.tick(at.value, at.upper_bound, at.note) and not late()
+            if at.upper_bound <= at.value * (1 + aim):
                 break
-            full = 0 < self.nodes <= at.nodes or at.stored_bytes > self.memory * 2**30
+            full = at.nodes >= (self.nodes or MOST_VISITED) or at.stored_bytes > self.memory * 2**30
             if at.open_nodes and (not going or full):
-                status = Status.OUT_OF_BUDGET
+                finished = False
                 break
             states.store()
         states.store(now=True)
         support = search.best.support
         loadings = leading_on_support(operator, support)[1]
         tree, evidence = search.certificate()
-        prover = Prover(operator, sparsity)
         certificate = prover.prove("search-tree", evidence, support, loadings, tree=tree, seconds=progress.seconds)
         progress.tick(certificate.objective, certificate.upper_bound)
-        if status is Status.OPTIMAL and certificate.gap > self.gap + ROUNDINGS:
-            status = Status.STALLED
+        status = _status(certificate.gap, self.gap) if finished else Status.OUT_OF_BUDGET
         details = {
             "nodes": float(search.nodes),
             "root_bound": search.root_bound,
             "stored_bytes": float(at.stored_bytes),
         }
         return Candidate(support, status, loadings, details=details, certificate=certificate)
+
+
+def _status(proved: float, asked: float) -> Status:
+    """Say how a search ended by what is proved, not by what was asked for."""
+    if proved <= PROVED_OPTIMAL:
+        return Status.OPTIMAL
+    return Status.WITHIN_GAP if proved <= asked else Status.STALLED

@@ -38,11 +38,11 @@ class Coordinatewise:
         diagonal = to_vector(operator.diagonal())
         if sparsity == 1:
             return Candidate(top_k(diagonal, 1), Status.CONVERGED)
-        pairs = leading_eigenpairs(operator, 1, rng=rng)
+        pairs = leading_eigenpairs(operator, 1, rng=rng, late=progress.late)
         value = float(pairs.values[0])
-        search = SwapSearch(operator, top_k(np.abs(pairs.vectors[:, 0]), sparsity), diagonal)
+        search = SwapSearch(operator, top_k(np.abs(pairs.vectors[:, 0]), sparsity), diagonal, progress.late)
         while progress.tick(search.objective):
             swaps = search.improving_swaps()
             if swaps.positions.size == 0 or not search.apply(swaps, 1):
-                return Candidate(search.support, Status.CONVERGED, largest_eigenvalue=value)
-        return Candidate(search.support, Status.OUT_OF_BUDGET, largest_eigenvalue=value)
+                return Candidate(search.support, Status.CONVERGED, search.loadings, value, fitted=True)
+        return Candidate(search.support, Status.OUT_OF_BUDGET, search.loadings, value, fitted=True)

@@ -64,10 +64,10 @@ class Decomposition:
         diagonal = to_vector(operator.diagonal())
         if sparsity == 1:
             return Candidate(top_k(diagonal, 1), Status.CONVERGED)
-        pairs = leading_eigenpairs(operator, 1, rng=rng)
+        pairs = leading_eigenpairs(operator, 1, rng=rng, late=progress.late)
         value = float(pairs.values[0])
         support = top_k(np.abs(pairs.vectors[:, 0]), sparsity)
-        objective, loadings = leading_on_support(operator, support)
+        objective, loadings = leading_on_support(operator, support, late=progress.late)
         dense = np.zeros(operator.size)
         dense[support] = loadings
         idle, status = 0, Status.CONVERGED
@@ -79,14 +79,15 @@ class Decomposition:
             block = self._working_set(dense, image, diagonal, rng)
             proposal = self._search_block(operator, dense, image, block, sparsity)
             chosen = np.flatnonzero(proposal)
-            reached, loadings = leading_on_support(operator, chosen, start=proposal[chosen])
+            reached, loadings = leading_on_support(operator, chosen, start=proposal[chosen], late=progress.late)
             if reached > objective * (1 + 1e-10):
                 objective, idle = reached, 0
                 dense = np.zeros(operator.size)
                 dense[chosen] = loadings
             else:
                 idle += 1
-        return Candidate(np.flatnonzero(dense), status, largest_eigenvalue=value)
+        support = np.flatnonzero(dense)
+        return Candidate(support, status, dense[support], value, fitted=True)
 
     def _working_set(self, dense: Vector, image: Vector, diagonal: Vector, rng: np.random.Generator) -> Indices:
         """Mix entries that look ready to leave or enter with random ones, half inside, half outside."""

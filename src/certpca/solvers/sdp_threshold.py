@@ -12,17 +12,19 @@ theorem holds although Z* is known only to a duality gap.
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Progress
+from certpca.certificates.proof_costs import ProofCosts
 from certpca.certificates.proving import Prover
 from certpca.errors import InvalidProblemError
 from certpca.linalg.eigen import leading_on_support
 from certpca.operators import Operator
 from certpca.relaxation.sdp import Relaxation, solve_relaxation
+from certpca.relaxation.sdp.clipped import DIRECTIONS
 from certpca.result import Candidate, Status
 from certpca.solvers.base import register
 
@@ -78,32 +80,39 @@ class SdpThreshold:
             progress.tick(value, upper)
             return value >= (1 - self.accuracy) * upper
 
-        relaxation = solve_relaxation(
-            operator,
-            sparsity,
-            progress,
-            gap=self.gap,
-            memory=self.memory * 2**30,
-            judge=None if self.accuracy is None else near_enough,
-        )
+        prover = Prover(operator, sparsity)
+        proof = prover.costs.preparing() + prover.costs.clipped(DIRECTIONS) if progress.timed else 0.0
+        with progress.setting_aside(min(proof, progress.remaining / 2) if progress.timed else 0.0):
+            relaxation = solve_relaxation(
+                operator,
+                sparsity,
+                progress,
+                gap=self.gap,
+                memory=self.memory * 2**30,
+                judge=None if self.accuracy is None else near_enough,
+            )
         beta = _beta(relaxation)
         width = sparsity
         if self.epsilon is not None:
             width = min(operator.size, math.ceil(9 * (sparsity * beta / self.epsilon) ** 2))
         support, raw = _largest(relaxation.vectors, relaxation.weights, width)
         narrow = support if width == sparsity else _largest(relaxation.vectors, relaxation.weights, sparsity)[0]
-        value, loadings = leading_on_support(operator, narrow)
+        value, loadings = leading_on_support(operator, narrow, late=progress.late)
         for drawn in _drawn(relaxation, self.draws, sparsity, rng):
+            if progress.late():
+                break
             other, fresh = leading_on_support(operator, drawn)
             if other > value * (1 + 1e-12):
                 value, narrow, loadings = other, drawn, fresh
         if width == sparsity and not np.array_equal(narrow, support):
             support, raw = narrow, loadings
-        prover = Prover(operator, sparsity)
-        kind, evidence = ("sdp-dual", relaxation.dual.evidence()) if relaxation.upper > 0 else ("trace", {})
+        kind, evidence = _affordable(operator, sparsity, relaxation, prover.costs, progress)
         certificate = prover.prove(kind, evidence, narrow, loadings, seconds=progress.seconds)
         progress.tick(value, certificate.upper_bound)
-        details = _constants(operator, relaxation, certificate.upper_bound, beta, width)
+        proved = certificate.upper_bound
+        if kind == "trace":  # which bounds the optimum but not the relaxation
+            proved = max(proved, sparsity * float(to_vector(operator.diagonal()).max()))
+        details = _constants(operator, relaxation, proved, beta, width)
         wider = support.size > sparsity
         return Candidate(
             support,
@@ -113,6 +122,24 @@ class SdpThreshold:
             details=details,
             certificate=None if wider else certificate,
         )
+
+
+def _affordable(
+    operator: Operator, sparsity: int, relaxation: Relaxation, costs: ProofCosts, progress: Progress
+) -> tuple[str, dict[str, Any]]:
+    """Choose the smallest bound that there is time to prove; that of the trace is always proved."""
+    trace = float(np.sort(to_vector(operator.diagonal()))[-sparsity:].sum())
+    if not progress.timed and relaxation.upper > 0:
+        return "sdp-dual", relaxation.dual.evidence()
+    options: list[tuple[float, str, dict[str, Any]]] = [(trace, "trace", {})]
+    if relaxation.upper > 0:
+        options.append((relaxation.upper, "sdp-dual", relaxation.dual.evidence()))
+        options.append((relaxation.largest_eigenvalue, "largest-eigenvalue", {}))
+    for bound, kind, evidence in sorted(options, key=lambda option: option[0]):
+        if bound >= trace or progress.remaining > costs.preparing() + costs.of(kind, evidence):
+            return kind, evidence
+        progress.run_out()
+    return "trace", {}
 
 
 def _largest(vectors: Vector, weights: Vector, width: int) -> tuple[Indices, Vector]:
@@ -149,9 +176,11 @@ def _beta(relaxation: Relaxation) -> float:
 def _constants(operator: Operator, relaxation: Relaxation, proved: float, beta: float, width: int) -> dict[str, float]:
     """Return what the paper's theorem speaks of, and how the relaxation was solved."""
     leader = int(np.argmax(relaxation.weights))
-    u = relaxation.vectors[:, [leader]]
-    image = to_vector(operator.matmat(operator.adopt(u)))
-    captured = float(relaxation.weights[leader] * (u * image).sum())
+    captured = relaxation.lower
+    if relaxation.weights.size > 1:
+        u = relaxation.vectors[:, [leader]]
+        image = to_vector(operator.matmat(operator.adopt(u)))
+        captured = float(relaxation.weights[leader] * (u * image).sum())
     # A row of A is no longer than √(A_ii λ_max), since A² ⪯ λ_max A; and λ_max is at most the trace.
     longest = math.sqrt(float(to_vector(operator.diagonal()).max()) * operator.trace())
     return {

@@ -59,7 +59,7 @@ class Spannogram:
 
     def propose(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
         """Approximate, search, and report how good the approximation is."""
-        pairs = leading_eigenpairs(operator, self.rank + 1, rng=rng)
+        pairs = leading_eigenpairs(operator, self.rank + 1, rng=rng, late=progress.late)
         values = np.maximum(pairs.values, 0.0)
         rank = min(self.rank, int(np.count_nonzero(values > values[0] * 1e-12))) or 1
         rows = pairs.vectors[:, :rank] * np.sqrt(values[:rank])

@@ -67,7 +67,9 @@ class SvdThreshold:
     def propose(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
         """Compute the leading eigenvectors and threshold their rows."""
         count = self.components if self.epsilon is None else math.ceil(1 / self.epsilon)
-        pairs = leading_eigenpairs(operator, count, method=self.method, accuracy=self.accuracy, rng=rng)
+        pairs = leading_eigenpairs(
+            operator, count, method=self.method, accuracy=self.accuracy, rng=rng, late=progress.late
+        )
         lengths = np.einsum("ij,ij->i", pairs.vectors, pairs.vectors)
         status = Status.CONVERGED
         if self.epsilon is None:

@@ -58,7 +58,8 @@ class TruncatedPower:
         found = [self._run(operator, sparsity, progress, top_k(to_vector(operator.diagonal()), 1), np.ones(1))]
         if not self.nonnegative:
             return found[0]
-        axes = to_vector(leading_eigenpairs(operator, MORE_STARTS, accuracy=1e-4, rng=rng).vectors).T
+        pairs = leading_eigenpairs(operator, MORE_STARTS, accuracy=1e-4, rng=rng, late=progress.late)
+        axes = to_vector(pairs.vectors).T
         for image in np.concatenate([axes, -axes]):
             if progress.exhausted:
                 break
@@ -89,7 +90,7 @@ class TruncatedPower:
                     break
                 if not progress.tick(objective if comparable else 0.0):
                     kept = top_k(np.abs(loadings), sparsity)
-                    own = loadings[kept] if self.nonnegative else None
+                    own = loadings[kept]
                     return Candidate(support[kept], Status.OUT_OF_BUDGET, own, constrained=self.nonnegative)
         return Candidate(support, Status.CONVERGED, loadings, constrained=self.nonnegative)
 

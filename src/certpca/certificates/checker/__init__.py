@@ -2,5 +2,6 @@
 
 from certpca.certificates.checker.check import Examiner, Proof, check, examine
 from certpca.certificates.checker.columns import fingerprint
+from certpca.certificates.checker.matrix import Expected
 
-__all__ = ["Examiner", "Proof", "check", "examine", "fingerprint"]
+__all__ = ["Examiner", "Expected", "Proof", "check", "examine", "fingerprint"]

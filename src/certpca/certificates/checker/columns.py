@@ -9,12 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certpca.arrays import Vector, to_numpy
+from certpca.certificates.checker.matrix import require_codes
+from certpca.certificates.checker.normalisation import ALLELES
 from certpca.certificates.checker.numbers import gamma, require
+from certpca.certificates.checker.sparse_columns import (
+    Entries,
+    ZeroFree,
+    entries_by_rows,
+    entries_of,
+    nearly_zero,
+)
 from certpca.certificates.checker.sparse_table import SparseTable, is_sparse
 from certpca.read_ahead import read_ahead
 from certpca.result import Source
 
-ALLELES = "2pq"  # columns divided by √(2p(1 − p)), p half their mean
 BLOCK_BYTES = 12 << 20  # small enough for the cache, large enough for BLAS
 
 
@@ -51,19 +59,21 @@ class Columns:
     def __init__(self, source: Source) -> None:
         self._source, self._values = source, sliceable(source.values)
         self.rows, self.size = (int(side) for side in source.values.shape)
-        # Not what only equals True: it would be named one thing and treated as another.
-        require(isinstance(source.scale, bool) or source.scale == ALLELES, f"unknown scaling {source.scale!r}")
-        require(source.scale != ALLELES or bool(source.center), "scaling by allele frequencies needs centring")
-        require(source.divisor > 0 and math.isfinite(source.divisor), "the divisor of the covariance is not positive")
         self._gaps = np.ones(self.size, dtype=bool)  # columns that may have missing values
         largest = np.empty(self.size)
-        for part, (greatest, gaps) in read_ahead(column_slices(self.rows, self.size), self._sized):
-            largest[part], self._gaps[part] = greatest, gaps
+        entries = entries_of(self._values)
+        if entries is not None and np.isfinite(entries.values).all():
+            largest, self._gaps[:] = entries.largest(), False
+        else:  # some may be missing
+            entries = None
+            for part, (greatest, gaps) in read_ahead(column_slices(self.rows, self.size), self._sized):
+                largest[part], self._gaps[part] = greatest, gaps
         require(
             not self._gaps.any() or bool(source.fill_missing and source.center),
             "the data have missing values and no rule for them",
         )
         require(bool(np.isfinite(largest).all()), "the data have values that are not finite")
+        self.any_nonzero = bool(largest.any())
         # Correlations scale every column by a power of two of its own; else one serves all, and the divisor has one.
         exponents = np.frexp(largest if source.scale is True else np.full(self.size, largest.max()))[1]
         mantissa, power = math.frexp(source.divisor)
@@ -76,6 +86,9 @@ class Columns:
         self.unit = math.ldexp(1.0, power)
         self._mean, self._over, self.doubt = np.zeros(self.size), np.ones(self.size), np.empty(self.size)
         self.squares = np.empty(self.size)
+        if entries is not None:
+            self._mean, self._over, self.doubt, self.squares = self._measured_sparse(entries)
+            return
         for part, found in read_ahead(column_slices(self.rows, self.size), self._measured):
             self._mean[part], self._over[part], self.doubt[part], self.squares[part] = found
 
@@ -98,6 +111,7 @@ class Columns:
         if not self._gaps[columns].any():
             return raw, None
         missing = self._source.missing
+        require_codes(missing, stored)
         return raw, np.asarray(np.isnan(raw) if missing is None else stored == missing)
 
     def _measured(self, columns: slice) -> tuple[Vector, Vector, Vector, Vector]:
@@ -113,20 +127,38 @@ class Columns:
         raw -= mean
         if hole is not None:
             raw[hole] = 0.0
-        lengths = np.linalg.norm(raw, axis=0)
+        over, doubt = self._allowed(unit, mean, level, np.linalg.norm(raw, axis=0))
+        return mean, over, doubt, np.square(self._scaled(raw, over)).sum(axis=0)
+
+    def _measured_sparse(self, entries: Entries) -> tuple[Vector, Vector, Vector, Vector]:
+        """Return the same from the entries other than zero, of all columns at once."""
+        rows, zeros = self.rows, self.rows - entries.counts
+        raw = entries.values.astype(np.float64) * entries.spread(self._inverse)
+        mean, level = np.zeros(self.size), np.zeros(self.size)
+        if self._source.center:
+            mean, level = entries.sums(raw) / rows, entries.sums(np.abs(raw)) / rows
+        raw -= entries.spread(mean)
+        lengths = np.sqrt(entries.sums(raw**2) + zeros * mean**2)
+        over, doubt = self._allowed(self._units, mean, level, lengths)
+        of_zeros = np.square(self._scaled(-mean, over))
+        return mean, over, doubt, entries.sums(np.square(self._scaled(raw, entries.spread(over)))) + zeros * of_zeros
+
+    def _allowed(self, unit: Vector, mean: Vector, level: Vector, lengths: Vector) -> tuple[Vector, Vector]:
+        """Return what centred columns of these lengths are divided by, and how far off they can be then."""
+        source, rows = self._source, self.rows
         doubt = (gamma(rows + 8) * level * math.sqrt(rows) + gamma(4) * lengths) * (1 + gamma(rows + 8))
         if source.scale is True:
             require(bool((lengths > 4 * doubt).all()), "a column is constant, so it has no correlation")
             # x/|x| moves by at most twice the relative error of x, and rounds.
             over, doubt = lengths, 2 * doubt / (lengths - doubt) + gamma(rows + 16)
         else:
-            over = np.ones(raw.shape[1])
+            over = np.ones(lengths.size)
             if source.scale == ALLELES:
                 off = (gamma(rows + 8) * level + gamma(4) * np.abs(mean)) * unit
                 over, slip = _expected_spread(mean * unit / 2, off)
                 doubt, lengths = (doubt + lengths * slip) / over * (1 + gamma(8)), lengths / over
             doubt = (doubt + gamma(8) * lengths) * self._factor * (1 + gamma(16))
-        return mean, over, doubt, np.square(self._scaled(raw, over)).sum(axis=0)
+        return over, doubt
 
     def _scaled(self, centred: Vector, over: Vector) -> Vector:
         if self._source.scale is not False:
@@ -160,25 +192,48 @@ def _expected_spread(share: Vector, off: Vector) -> tuple[Vector, Vector]:
     return np.sqrt(2 * spread), 2 * off / spread + gamma(16)
 
 
-def fingerprint(source: Source) -> str:
+def fingerprint(source: Source, *, thin_apart: bool = True) -> str:
     """Hash the values, by columns, with the shape and the normalisation.
 
-    Columns of small whole numbers are hashed as bytes and the others as float64, whatever type holds them; which are
-    which is hashed too, so that different values never hash the same numbers.
+    Columns of small whole numbers are hashed as bytes and the others as float64, whatever type holds them, and columns
+    that are nearly all zero by their other entries; which are which is hashed too, so that different values never hash
+    the same numbers. The first version hashed columns of zeros like others (`thin_apart` false).
     """
     values = sliceable(source.values)
     rows, size = (int(side) for side in values.shape)
+    entries = entries_of(values)
+    small, thin = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
+    zero_free = ZeroFree()
+    if entries is not None:  # what is thin need not be looked at by rows
+        small = _all_whole(entries)
+        thin = nearly_zero(entries.counts, rows, small) & thin_apart
+        zero_free.add(entries.of(thin))
     whole, others = blake2b(digest_size=20), blake2b(digest_size=20)
-    kinds = np.empty(size, dtype=bool)
-    for part, (stored, small) in read_ahead(column_slices(rows, size), lambda part: _in_bytes(values, part)):
-        kinds[part] = small
-        if small.any():
-            whole.update(_bytes_of(stored if small.all() else stored[:, small], np.int8))
-        if not small.all():
-            others.update(_bytes_of(stored[:, ~small] if small.any() else stored, np.float64))
+    left = [part for part in column_slices(rows, size) if not thin[part].all()]
+
+    def read(part: slice) -> tuple[NDArray[Any], Any]:
+        if entries is None:
+            stored = stored_columns(values, part)
+            return stored, _in_bytes(stored)
+        return stored_columns(values, part, np.flatnonzero(~thin[part])), small[part]
+
+    for part, (looked_at, small[part]) in read_ahead(left, read):
+        stored = looked_at
+        if entries is None:
+            thin[part] = nearly_zero(np.count_nonzero(stored, axis=0), rows, small[part]) & thin_apart
+            if thin[part].any():
+                zero_free.add(entries_by_rows(stored[:, thin[part]]))
+                stored = stored[:, ~thin[part]]
+        bytewise = small[part][~thin[part]]
+        if bytewise.any():
+            whole.update(_bytes_of(stored if bytewise.all() else stored[:, bytewise], np.int8))
+        if not bytewise.all():
+            others.update(_bytes_of(stored[:, ~bytewise] if bytewise.any() else stored, np.float64))
     digest = blake2b(repr((rows, size, sorted(source.normalisation().items()))).encode(), digest_size=20)
-    for text in (np.packbits(kinds).tobytes(), whole.digest(), others.digest()):
+    for text in (np.packbits(small).tobytes(), whole.digest(), others.digest()):
         digest.update(text)
+    if thin.any():
+        digest.update(np.packbits(thin).tobytes() + zero_free.digest())
     return digest.hexdigest()
 
 
@@ -187,10 +242,17 @@ def _bytes_of(columns: NDArray[Any], kind: Any) -> memoryview:
     return np.ascontiguousarray(columns.astype(kind, copy=False).T).data
 
 
-def _in_bytes(values: Any, columns: slice) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return columns, and which of them hold nothing but whole numbers from -128 to 127."""
-    stored = stored_columns(values, columns)
+def _in_bytes(stored: NDArray[Any]) -> NDArray[np.bool_]:
+    """Say which columns hold nothing but whole numbers from -128 to 127."""
     if stored.dtype in (np.int8, np.bool_):
-        return stored, np.ones(stored.shape[1], dtype=bool)
+        return np.ones(stored.shape[1], dtype=bool)
+    return np.asarray(_fits_a_byte(stored).all(axis=0))
+
+
+def _all_whole(entries: Entries) -> NDArray[np.bool_]:
+    return np.asarray(entries.sums(np.where(_fits_a_byte(entries.values), 0.0, 1.0)) == 0)
+
+
+def _fits_a_byte(stored: NDArray[Any]) -> NDArray[np.bool_]:
     with np.errstate(invalid="ignore"):  # NaN and large numbers become some byte, and then differ from it
-        return stored, np.asarray((stored.astype(np.int8) == stored).all(axis=0))
+        return np.asarray(stored.astype(np.int8) == stored)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from certpca.arrays import Vector
 from certpca.certificates.checker.columns import Columns, column_slices, sliceable, stored_columns
-from certpca.certificates.checker.numbers import gamma, largest_eigenvalue, require
+from certpca.certificates.checker.limits import LARGEST_DENSE, Work
+from certpca.certificates.checker.numbers import UNDERFLOW, gamma, largest_eigenvalue, require
 from certpca.read_ahead import read_ahead
 from certpca.result import Source
 
@@ -23,9 +24,13 @@ class Prepared:
 
     Everything is multiplied by a power of two, which rounds nothing, so that no square overflows or vanishes;
     `unit` turns values of the form back. `error` bounds the Frobenius norm of what F misses; `excess` bounds how much
-    the matrix exceeds FᵀF where F is a square root of it. `trace` is at least ‖F‖². `form` returns the quadratic form
+    the matrix exceeds FᵀF where F is a square root of it. `trace` is at least ‖F‖². `vanished` is what underflow can
+    have taken: nothing where all data are zero. `form` returns the quadratic form
     of sparse loadings and a bound on its error. `dense` returns the matrix on some features and its distance to the
-    exact one in norm. `latest` keeps the dual point that was last worked out: its bound holds for every sparsity.
+    exact one in norm. `never_negative`: it comes from data, so that no form of it is negative. `work` counts what a
+    certificate costs. `latest` keeps the dual point that was last worked out: its bound holds for every sparsity.
+    `squares` are those of the lengths of columns where they are known; `memory` keeps what is the same for all
+    certificates.
     """
 
     depth: int
@@ -37,11 +42,31 @@ class Prepared:
     excess: float
     trace: float
     unit: float
+    vanished: float = UNDERFLOW
+    never_negative: bool = True
+    squares: Vector | None = None
     latest: dict[str, Any] = field(default_factory=dict)
+    memory: dict[str, Any] = field(default_factory=dict)
+    work: Work = field(default_factory=Work)
 
     def blocks(self) -> Iterator[tuple[slice, Vector]]:
         """Walk over the columns."""
         yield from read_ahead(column_slices(self.depth, self.size), self.block)
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what depends on nothing but the data, worked out when it is first asked for."""
+        if name not in self.memory:
+            self.memory[name] = make()
+        return self.memory[name]
+
+    def diagonal(self) -> Vector:
+        """Return the squared lengths of the columns of F, each a sum that rounded as an inner product does."""
+        if self.squares is not None:
+            return self.squares
+        made: Vector = self.once(
+            "diagonal", lambda: np.concatenate([(block**2).sum(axis=0) for _, block in self.blocks()])
+        )
+        return made
 
     def keep(self, mask: NDArray[np.bool_]) -> "Prepared":
         """Leave out features; allowances for all of them cover the rest."""
@@ -56,14 +81,15 @@ class Prepared:
         def dense(features: Any) -> tuple[Vector, float]:
             return self.dense(chosen[features])
 
-        return replace(self, size=int(chosen.size), block=block, dense=dense, latest={})
+        squares = None if self.squares is None else self.squares[mask]
+        return replace(self, size=int(chosen.size), block=block, dense=dense, squares=squares, latest={}, memory={})
 
     def lift(self, bound: float) -> float:
         """Turn a bound for the F at hand into one for the exact matrix.
 
         ‖F_S‖ changes by at most the norm of the error, so Z* ≤ (√bound + error)² + excess.
         """
-        return ((math.sqrt(max(bound, 0.0)) + self.error) ** 2 + self.excess) * (1 + gamma(16))
+        return ((math.sqrt(max(bound, 0.0)) + self.error) ** 2 + self.excess + self.vanished) * (1 + gamma(16))
 
 
 def prepare(source: Source) -> Prepared:
@@ -75,13 +101,13 @@ def prepare(source: Source) -> Prepared:
         matrix = stored_columns(sliceable(source.values), slice(0, size)).astype(np.float64)
         require(bool(np.isfinite(matrix).all()), "the matrix has entries that are not finite")
         unit = _power_of_two(float(np.abs(matrix).max()))
-        return _square_root(matrix / unit, 0.0, unit)
-    require(source.kind == "data", f"unknown kind of data {source.kind!r}")
+        vanished = UNDERFLOW if matrix.any() else 0.0
+        return replace(_square_root(matrix / unit, vanished, unit), vanished=vanished, never_negative=False)
     data = _standardised(source)
-    if rows <= size:
+    if rows <= size or size > LARGEST_DENSE:
         return data
     # More samples than features: the matrix is smaller than the data.
-    return _square_root(*data.dense(np.arange(size)), data.unit)
+    return replace(_square_root(*data.dense(np.arange(size)), data.unit), vanished=data.vanished)
 
 
 def _power_of_two(largest: float) -> float:
@@ -119,7 +145,8 @@ def _standardised(source: Source) -> Prepared:
     rows, size = data.rows, data.size
     error = math.sqrt(float((data.doubt**2).sum())) * (1 + gamma(size + 8))
     trace = math.sqrt(float(data.squares.sum())) * (1 + gamma(rows + size + 8))
-    trace = (trace + error) ** 2 * (1 + gamma(8))
+    vanished = UNDERFLOW if data.any_nonzero else 0.0
+    trace = (trace + error) ** 2 * (1 + gamma(8)) + vanished
 
     def form(support: Any, loadings: Vector) -> tuple[float, float]:
         scores = np.zeros(rows)
@@ -130,7 +157,7 @@ def _standardised(source: Source) -> Prepared:
         length = float(np.linalg.norm(loadings))
         value = float(scores @ scores)
         off = (error + gamma(support.size + 16) * math.sqrt(trace)) * length
-        return value, 2 * off * math.sqrt(value) + off**2 + gamma(rows + 16) * value
+        return value, 2 * off * math.sqrt(value) + off**2 + gamma(rows + 16) * value + vanished
 
     def gathered(features: Any) -> Vector:
         chosen = np.empty((rows, len(features)))
@@ -150,7 +177,9 @@ def _standardised(source: Source) -> Prepared:
                 second = first if right is left else gathered(features[right])
                 matrix[left, right] = first.T @ second
                 matrix[right, left] = matrix[left, right].T
-        slack = gamma(rows + 8) * trace + 2 * error * math.sqrt(trace) + error**2
+        slack = gamma(rows + 8) * trace + 2 * error * math.sqrt(trace) + error**2 + vanished
         return (matrix + matrix.T) / 2, slack * (1 + gamma(16))
 
-    return Prepared(rows, size, data.standardised, form, dense, error, 0.0, trace, data.unit)
+    return Prepared(
+        rows, size, data.standardised, form, dense, error, 0.0, trace, data.unit, vanished, squares=data.squares
+    )

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from certpca.arrays import Vector
 from certpca.certificates.checker.data import Prepared
-from certpca.certificates.checker.numbers import array_of, gamma, largest_eigenvalue, require
+from certpca.certificates.checker.limits import LARGEST_FACTORED
+from certpca.certificates.checker.numbers import SMALLEST_DIVISOR, array_of, gamma, largest_eigenvalue, require
 
 NEWTON_STEPS = 40
 
@@ -50,6 +51,7 @@ class Point:
 def point_of(prepared: Prepared, evidence: Mapping[str, Any], prefix: str) -> Point:
     """Read P (packed lower triangle), ρ and, where it is there, θ, and add up the Y_i they suggest."""
     depth = prepared.depth
+    require(depth <= LARGEST_FACTORED, f"a density matrix of order {depth} is too large to be factored")
     packed = array_of(evidence, prefix + "density", 1)
     require(packed.size == depth * (depth + 1) // 2, "its density matrix has the wrong size")
     level = float(array_of(evidence, prefix + "level", 0)) / prepared.unit
@@ -111,7 +113,8 @@ def dual_vectors(columns: Vector, weights: Vector, level: float, theta: Vector |
         lowered = q - 4 * small * doubt
         z = (inner * columns - level * c) / np.sqrt(lowered)
         stray = 2 * small * (squares + level) * np.sqrt(lengths / lowered)
-    usable = np.isfinite(z).all(axis=0) & np.isfinite(stray) & (lowered > 0.5 * q) & (q > 0)
+    # A tiny q would magnify what underflow took from w.
+    usable = np.isfinite(z).all(axis=0) & np.isfinite(stray) & (lowered > 0.5 * q) & (lowered > SMALLEST_DIVISOR)
     z[:, ~usable], stray[~usable] = columns[:, ~usable], 0.0
     gone = squares * (1 + 2 * small) <= level
     z[:, gone], stray[gone] = 0.0, 0.0

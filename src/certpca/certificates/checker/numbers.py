@@ -10,6 +10,10 @@ from certpca.arrays import Indices, Vector
 from certpca.errors import CertificateError
 
 UNIT = 2.0**-53
+# What products too small for normal numbers lose, all together, relative to a largest entry between one half and one:
+# see the docstring of `check`.
+UNDERFLOW = 2.0**-500
+SMALLEST_DIVISOR = 2.0**-800  # of anything whose error counts
 
 
 def require(condition: bool, why: str) -> None:

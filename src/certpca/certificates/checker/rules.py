@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from certpca.arrays import Vector
 from certpca.certificates.checker.data import Prepared
 from certpca.certificates.checker.dual import point_of, screen
+from certpca.certificates.checker.limits import DEEPEST_REGIONS, LARGEST_DENSE, MOST_NODES, ROW_BYTES
 from certpca.certificates.checker.numbers import array_of, gamma, largest_eigenvalue, require
 from certpca.certificates.checker.reduced import reduced_bound
 from certpca.certificates.checker.search_tree import search_tree_bound
@@ -17,7 +18,20 @@ from certpca.certificates.checker.semidefinite import semidefinite_bound
 from certpca.result import RANDOM, Certificate
 
 Mask = NDArray[np.bool_]
-Proved = tuple[float, Mask, Mask]  # bound, features in no optimal support, features in every one
+
+
+class Proved(NamedTuple):
+    """A bound, the features in no optimal support, and those in every one.
+
+    `again` is what a check with other random numbers confirms as well, where a rule draws some.
+    """
+
+    bound: float
+    outside: Mask
+    inside: Mask
+    again: float | None = None
+
+
 Rule = Callable[[Prepared, Certificate, float], Proved]
 
 
@@ -28,34 +42,43 @@ def _nobody(prepared: Prepared) -> tuple[Mask, Mask]:
 def _trace_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """λ_max of a principal submatrix is at most its trace: the k largest diagonal entries."""
     del objective
-    diagonal = np.concatenate([(block**2).sum(axis=0) for _, block in prepared.blocks()])
-    top = np.sort(diagonal)[-certificate.sparsity :]
-    return prepared.lift(float(top.sum()) * (1 + gamma(prepared.depth + prepared.size + 8))), *_nobody(prepared)
+    top = np.sort(prepared.diagonal())[-certificate.sparsity :]
+    bound = prepared.lift(float(top.sum()) * (1 + gamma(prepared.depth + prepared.size + 8)))
+    return Proved(bound, *_nobody(prepared))
 
 
 def _eigenvalue_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """No sparse vector captures more than the best dense one."""
     del certificate, objective
-    gram = np.zeros((prepared.depth, prepared.depth))
-    for _, block in prepared.blocks():
-        gram += block @ block.T
-    bound = largest_eigenvalue((gram + gram.T) / 2, gamma(prepared.size + 8) * prepared.trace)
-    return prepared.lift(bound), *_nobody(prepared)
+    require(prepared.depth <= LARGEST_DENSE, f"a matrix of order {prepared.depth} is too large to be factored")
+
+    def bound() -> float:
+        gram = np.zeros((prepared.depth, prepared.depth))
+        for _, block in prepared.blocks():
+            gram += block @ block.T
+        return largest_eigenvalue((gram + gram.T) / 2, gamma(prepared.size + 8) * prepared.trace)
+
+    return Proved(prepared.lift(prepared.once("largest-eigenvalue", bound)), *_nobody(prepared))
 
 
 def _row_sum_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """λ_max of a principal submatrix is at most its largest absolute row sum."""
     del objective
     k, worst = certificate.sparsity, 0.0
+    prepared.work.spend(prepared.size**2 * (prepared.depth + 10.0))
+    height = max(1, ROW_BYTES // (8 * prepared.size))
     for columns, block in prepared.blocks():
-        rows = np.empty((columns.stop - columns.start, prepared.size))
-        for others, right in prepared.blocks():
-            rows[:, others] = np.abs(block.T @ right)
-        largest = np.partition(rows, prepared.size - k, axis=1)[:, prepared.size - k :]
-        worst = max(worst, float(largest.sum(axis=1).max()))
+        for start in range(0, columns.stop - columns.start, height):
+            left = block[:, start : start + height].T
+            rows = np.empty((left.shape[0], prepared.size))
+            for others, right in prepared.blocks():
+                rows[:, others] = left @ right
+            np.abs(rows, out=rows)
+            rows.partition(prepared.size - k, axis=1)
+            worst = max(worst, float(rows[:, prepared.size - k :].sum(axis=1).max()))
     # Entries of a product of F are off by γ_depth |a_i||a_j| at most, k of them in a row sum.
     doubt = gamma(prepared.depth + 4) * k * prepared.trace
-    return prepared.lift(worst * (1 + gamma(k + 4)) + doubt), *_nobody(prepared)
+    return Proved(prepared.lift(worst * (1 + gamma(k + 4)) + doubt), *_nobody(prepared))
 
 
 def _dual_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
@@ -66,7 +89,7 @@ def _dual_rule(prepared: Prepared, certificate: Certificate, objective: float) -
     outside, inside = screen(kept, point, certificate.sparsity, objective)
     everywhere, nowhere = dropped.copy(), np.zeros(prepared.size, dtype=bool)
     everywhere[~dropped], nowhere[~dropped] = outside, inside
-    return max(point.lift(bound), _floor(dropped, objective)), everywhere, nowhere
+    return Proved(max(point.lift(bound), _floor(dropped, objective)), everywhere, nowhere)
 
 
 def _screened(prepared: Prepared, certificate: Certificate, objective: float) -> tuple[Prepared, Mask]:
@@ -96,6 +119,8 @@ def _tree_rule(prepared: Prepared, certificate: Certificate, objective: float) -
     require(bool(((sizes > 1e-3) & (sizes < 1e3)).all()), "its rays are too short or too long")
     leaves: dict[int, list[tuple[int, int]]] = {}
     _collect_leaves(tree, [], rays.shape[0], leaves)
+    depth, size = float(prepared.depth), float(prepared.size)
+    prepared.work.spend(len(leaves) * (2 * depth**2 * size + 20 * depth**3))
     worst = 0.0
     for leaf, pairs in leaves.items():
         point = point_of(kept, evidence, f"leaf{leaf}_")
@@ -116,7 +141,7 @@ def _tree_rule(prepared: Prepared, certificate: Certificate, objective: float) -
         lifted = point.lift(bound)
         require(math.isfinite(lifted), "a leaf proves nothing")  # max would pass over NaN
         worst = max(worst, lifted)
-    return max(worst, _floor(dropped, objective)), dropped, np.zeros(prepared.size, dtype=bool)
+    return Proved(max(worst, _floor(dropped, objective)), dropped, np.zeros(prepared.size, dtype=bool))
 
 
 def _collect_leaves(
@@ -126,17 +151,19 @@ def _collect_leaves(
 
     A node is {"leaf": number} or {"cuts": [r_0, …, r_m], "children": […]}; a cut ±j means ± the ray j − 1.
     """
-    require(isinstance(node, Mapping) and depth <= 200, "its tree is malformed")
+    require(isinstance(node, Mapping) and depth <= DEEPEST_REGIONS, "its tree is malformed")
+    require(len(leaves) < MOST_NODES, f"its tree has more than {MOST_NODES:,} leaves")
     if "leaf" in node:
         number = node["leaf"]
-        require(isinstance(number, int) and number not in leaves, "a leaf is malformed or used twice")
+        require(
+            type(number) is int and 0 <= number < MOST_NODES and number not in leaves,
+            "a leaf is malformed or used twice",
+        )
         leaves[number] = path
         return
     cuts, children = node.get("cuts"), node.get("children")
     require(isinstance(cuts, list) and isinstance(children, list), "its tree is malformed")
-    require(
-        all(isinstance(cut, int) and 1 <= abs(cut) <= rays for cut in cuts), "a split names a ray that is not there"
-    )
+    require(all(type(cut) is int and 1 <= abs(cut) <= rays for cut in cuts), "a split names a ray that is not there")
     require(len(cuts) >= 2 and len(children) == len(cuts) - 1, "a split has the wrong number of children")
     whole, refined = cuts[-1] == -cuts[0], (cuts[0], cuts[-1]) in path
     require(whole or refined, "the leaves do not cover all directions")
@@ -151,7 +178,8 @@ def _ray(rays: Vector, cut: int) -> Vector:
 def _semidefinite_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """Evaluate one dual matrix of the semidefinite relaxation."""
     del objective
-    return semidefinite_bound(prepared, certificate.evidence, certificate.sparsity), *_nobody(prepared)
+    bound = semidefinite_bound(prepared, certificate.evidence, certificate.sparsity)
+    return Proved(bound, *_nobody(prepared))
 
 
 def _search_tree_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
@@ -160,13 +188,14 @@ def _search_tree_rule(prepared: Prepared, certificate: Certificate, objective: f
     proved = search_tree_bound(kept, certificate.evidence, certificate.tree, certificate.sparsity, objective)
     everywhere, nowhere = dropped.copy(), np.zeros(prepared.size, dtype=bool)
     everywhere[~dropped], nowhere[~dropped] = proved[1], proved[2]
-    return max(proved[0], _floor(dropped, objective)), everywhere, nowhere
+    return Proved(max(proved[0], _floor(dropped, objective)), everywhere, nowhere)
 
 
 def _reduced_rule(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """Evaluate a dual point in a few directions and bound the others."""
     del objective
-    return reduced_bound(prepared, certificate, random=certificate.kind.endswith(RANDOM)), *_nobody(prepared)
+    bound, again = reduced_bound(prepared, certificate, random=certificate.kind.endswith(RANDOM))
+    return Proved(bound, *_nobody(prepared), again)
 
 
 RULES: dict[str, Rule] = {

@@ -35,10 +35,9 @@ from numpy.typing import NDArray
 
 from certpca.arrays import Indices, Vector
 from certpca.certificates.checker.data import Prepared
+from certpca.certificates.checker.limits import LARGEST_SEARCHED, MOST_LISTED, MOST_NODES
 from certpca.certificates.checker.numbers import array_of, gamma, indices_of, largest_eigenvalue, require
 
-LARGEST_MATRIX = 8192
-LARGEST_LIST = 100_000  # supports of one leaf
 BATCH_ENTRIES = 1 << 23
 
 Mask = NDArray[np.bool_]
@@ -55,7 +54,7 @@ class _Tree:
     """The exact matrix is within `slack` of `matrix` in norm; all bounds are for `matrix` until the end."""
 
     def __init__(self, prepared: Prepared, evidence: Mapping[str, Any], sparsity: int) -> None:
-        require(prepared.size <= LARGEST_MATRIX, f"search trees are for up to {LARGEST_MATRIX} features")
+        require(prepared.size <= LARGEST_SEARCHED, f"search trees are for up to {LARGEST_SEARCHED} features")
         self.prepared = prepared
         self.matrix, self.slack = prepared.dense(np.arange(prepared.size))
         self.diagonal: Vector | None = None
@@ -68,7 +67,7 @@ class _Tree:
         self.inside: list[tuple[Indices, float]] = []
 
     def walk(self, tree: Any) -> None:
-        require(isinstance(tree, list) and len(tree) > 0, "its tree is malformed")
+        require(isinstance(tree, list) and 0 < len(tree) <= MOST_NODES, "its tree is malformed")
         everything, used = np.arange(self.matrix.shape[0]), set[int]()
         stack = [_Node(0, np.zeros(0, dtype=np.intp), everything)]
         while stack:
@@ -160,6 +159,7 @@ class _Tree:
     # --- bounds -------------------------------------------------------------------------------------------------
 
     def _eigenvalue(self, features: Indices) -> float:
+        self.prepared.work.spend(2.0 * features.size**3)
         return max(0.0, largest_eigenvalue(self.matrix[np.ix_(features, features)]))
 
     def _trace(self, node: _Node, budget: int) -> float:
@@ -170,7 +170,9 @@ class _Tree:
         return self.prepared.lift(total * (1 + gamma(self.prepared.depth + self.prepared.size + 8)))
 
     def _list(self, node: _Node, budget: int) -> float:
-        require(math.comb(node.free.size, budget) <= LARGEST_LIST, "a leaf lists too many supports")
+        count = math.comb(node.free.size, budget)
+        require(count <= MOST_LISTED, f"a leaf lists more than {MOST_LISTED:,} supports")
+        self.prepared.work.spend(2.0 * count * self.sparsity**3)
         worst = 0.0
         width = max(1, BATCH_ENTRIES // self.sparsity**2)
         for batch in _batches(itertools.combinations(node.free.tolist(), budget), width):
@@ -186,6 +188,7 @@ class _Tree:
         require(1 <= budget < node.free.size, "it uses a bound at a node that is decided already")
         features = np.concatenate([node.inside, node.free])
         here = self.matrix[np.ix_(features, features)]
+        self.prepared.work.spend(20.0 * features.size**2 + (2.0 * features.size**3 if kind == "pairs" else 0.0))
         slip = gamma(4 * features.size + 64)  # T is a sum of at most k² entries, each rounded a few times
         if kind == "squares":
             shift = operation["shift"]

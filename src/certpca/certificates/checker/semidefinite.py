@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 
 from certpca.arrays import Indices, Vector
 from certpca.certificates.checker.data import Prepared
+from certpca.certificates.checker.limits import LARGEST_DENSE, WIDEST_FACTOR
 from certpca.certificates.checker.numbers import array_of, gamma, indices_of, largest_eigenvalue, require
 
-LARGEST_DENSE = 20_000  # features of a dense U: two matrices of this size take 6.4 GB
 PAIRS = 1 << 22  # of features at a time
 STRAY = 1.62
 
@@ -77,7 +77,9 @@ def _dense(prepared: Prepared, evidence: Mapping[str, Any], sparsity: int) -> fl
 def _clipped(prepared: Prepared, evidence: Mapping[str, Any], sparsity: int) -> float:
     size = prepared.size
     factor = array_of(evidence, "factor", 2) / math.sqrt(prepared.unit)
-    require(factor.shape[0] == size and factor.shape[1] >= 1, "its factor has the wrong shape")
+    require(factor.shape[0] == size and 1 <= factor.shape[1] <= WIDEST_FACTOR, "its factor has the wrong shape")
+    require(prepared.depth <= LARGEST_DENSE, f"a matrix of order {prepared.depth} is too large to be factored")
+    prepared.work.spend(float(size) ** 2 * factor.shape[1] + 60.0 * prepared.depth**3)
     active = indices_of(evidence, "active", size)
     vector = array_of(evidence, "vector", 1)
     require(vector.shape == active.shape and bool((vector != 0).all()), "its vector does not match its support")

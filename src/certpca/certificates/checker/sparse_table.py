@@ -53,6 +53,24 @@ class SparseTable:
         dense = np.bincount(place, weights=self._data[begin:end], minlength=rows * width)
         return np.asarray(dense, dtype=np.float64).reshape(rows, width)
 
+    def entries(self) -> tuple[NDArray[Any], Vector, NDArray[Any]]:
+        """Return rows and values of all entries other than zero, and where each column begins and the last ends.
+
+        Rows ascend in a column, and entries that are stored twice are added as in `__getitem__`.
+        """
+        rows, size = self.shape
+        column = np.repeat(np.arange(size), np.diff(self._starts))
+        place: NDArray[Any] = column * rows + self._rows
+        data: NDArray[Any] = self._data.astype(np.float64)
+        if not bool((place[1:] > place[:-1]).all()):
+            order = np.argsort(place, kind="stable")
+            place, group = np.unique(place[order], return_inverse=True)
+            data = np.bincount(group, weights=data[order], minlength=place.size)
+        kept = data != 0
+        place = place[kept]
+        starts = np.searchsorted(place, np.arange(size + 1) * rows)
+        return place % rows, np.asarray(data[kept], dtype=np.float64), starts
+
 
 def _entries(values: Any, shape: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the row, the column and the value of every entry."""

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from certpca import rounded
 from certpca.arrays import Vector
 from certpca.present.report.blocks import Chart, Key
 from certpca.present.report.facts import Facts, Scores
 from certpca.present.report.svg import Axis, Frame, key_marker, marker, padded
-from certpca.present.report.words import NBSP, counted, duration, number, percent, percent_up
+from certpca.present.report.words import NBSP, counted, duration, number, percent, percent_down, percent_up
 from certpca.result import PROVED_OPTIMAL
 from certpca.sparsity_path import Path
 
@@ -41,6 +42,8 @@ def path_chart(facts: Facts, path: Path) -> Chart | None:
         else padded(sparsities[0], sparsities[-1], "number of nonzero loadings")
     )
     frame = Frame(across, Axis(0.0, top * 1.06 or 1.0, label, suffix=suffix), "path")
+    if not frame.drawable:
+        return None
     marks, legend = [], [Key(FOUND_KEY, "captured")]
     own = facts.solution.sparsity
     if across.low <= own <= across.high:
@@ -85,6 +88,8 @@ def history_chart(facts: Facts) -> Chart | None:
     log = end > WIDE * times[0]
     across = Axis(times[0], end * 1.05, "seconds", log=True) if log else Axis(0.0, end * 1.02, "seconds")
     frame = Frame(across, padded(low, high, label, suffix), "history")
+    if not frame.drawable:
+        return None
     marks = [f'<path class="found" d="{_stairs(frame, times, objectives)}"/>']
     legend = [Key(STEP_KEY, "captured by the best found")]
     if finite:
@@ -92,7 +97,11 @@ def history_chart(facts: Facts) -> Chart | None:
         marks.insert(0, f'<path class="proved" d="{_stairs(frame, times[first:], bounds[first:])}"/>')
         legend.append(Key(BOUND_KEY, "upper bound"))
     words = f"After {duration(end)} the best found captures {_amount(final, suffix)}"
-    words += f" and the upper bound is {_amount(bounds[-1], suffix)}." if finite else "; no upper bound was computed."
+    words += (
+        f" and the upper bound is {_amount(bounds[-1], suffix, up=True)}."
+        if finite
+        else "; no upper bound was computed."
+    )
     title = "Variance captured and upper bound over time"
     return Chart(title, words, frame.drawn(marks, title, words), legend)
 
@@ -119,13 +128,16 @@ def scores_chart(facts: Facts, scores: Scores) -> Chart:
 
 def _unit(facts: Facts) -> tuple[float, str, str]:
     """Measure variance in per cent of the total where that is known."""
-    if facts.trace > 0:
+    if facts.trace > 0 and math.isfinite(100 / facts.trace):
         return 100 / facts.trace, "share of the variance", f"{NBSP}%"
     return 1.0, "variance captured", ""
 
 
-def _amount(value: float, suffix: str) -> str:
-    return f"{value:.2f}{suffix}" if suffix else number(value)
+def _amount(value: float, suffix: str, *, up: bool = False) -> str:
+    """Write what is captured, or a bound, which is rounded up."""
+    if suffix:
+        return (percent_up if up else percent_down)(value / 100)
+    return (rounded.up if up else rounded.down)(value)
 
 
 def _rough(value: float) -> str:

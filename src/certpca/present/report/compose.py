@@ -8,6 +8,7 @@ from importlib import import_module
 
 import numpy as np
 
+from certpca import rounded
 from certpca.present.report.blocks import Bar, Bars, Block, Command, Document, FactList, Paragraph, Section, Table
 from certpca.present.report.charts import history_chart, path_chart, scores_chart
 from certpca.present.report.escape import shortened
@@ -23,6 +24,7 @@ from certpca.present.report.words import (
     headline,
     number,
     percent,
+    percent_down,
     percent_up,
     share_of_variance,
     standing,
@@ -73,7 +75,7 @@ def _figures(facts: Facts) -> list[tuple[str, str]]:
     if facts.refused:  # numbers this large are believed
         return []
     figures = [
-        (percent(solution.explained_variance_ratio), "of the variance explained"),
+        (percent_down(solution.explained_variance_ratio), "of the variance explained"),
         (f"{solution.support.size:,} of {solution.size:,}", "features used"),
         (percent(solution.relative_objective, 1), "of what a component with all features captures"),
     ]
@@ -110,6 +112,9 @@ def _loadings(facts: Facts, largest: int) -> list[Block]:
     blocks.append(Bars(bars, caption + ", by magnitude"))
     if mark:
         blocks.append(Paragraph("✓: proved to be in every optimal choice of features.", note=True))
+    if facts.other_names:
+        text = "The result names its features otherwise than the data do; what is shown is taken from the data."
+        blocks.append(Paragraph(text, note=True))
     if not solution.refitted:
         blocks.append(
             Paragraph("These are the algorithm's own loadings, not the best ones for the chosen features.", note=True)
@@ -160,16 +165,25 @@ def _certificate(facts: Facts) -> list[Block]:
     rows += [
         ("in no optimal choice", f"{outside:,} of {certificate.size:,} features"),
         ("in every optimal choice", f"{counted(inside, 'feature')}{_listed(facts.inside_names)}"),
-        ("left open", counted(max(certificate.size - outside - inside, 0), "feature")),
+        ("not decided", _undecided(facts, max(certificate.size - outside - inside, 0))),
         ("kind", f"{certificate.kind}: {KINDS.get(certificate.kind, 'see the documentation')}"),
-        ("made in", duration(certificate.seconds)),
         ("fingerprint of the data", certificate.fingerprint),
     ]
     return [*blocks, FactList(rows)]
 
 
+def _undecided(facts: Facts, count: int) -> str:
+    """Say what it means that features are neither in every optimal choice nor in none."""
+    text = counted(count, "feature")
+    if count and certificate_state(facts) == "optimal":
+        return f"{text}: whether other choices that explain as much use them is not proved"
+    return text
+
+
 def _path(facts: Facts) -> list[Block]:
     path = facts.path
+    if facts.path_refusal:
+        return [Paragraph(f"The path given was not accepted and is left out: {facts.path_refusal}.")]
     if path is None:
         return []
     bounds, gaps = path.upper_bounds, path.gaps
@@ -180,6 +194,8 @@ def _path(facts: Facts) -> list[Block]:
         blocks.append(chart)
     if proved and facts.path_made_now:
         origin = "The path was computed for this report, and its bounds were proved on these data."
+    elif proved and facts.path_checked:
+        origin = "Every bound of the path was verified now on these data, and every number recomputed."
     elif proved:
         origin = "The bounds are those stored with the path; they were not checked again for this report."
     else:
@@ -191,11 +207,11 @@ def _path(facts: Facts) -> list[Block]:
     rows = []
     for j, solution in enumerate(path.solutions):
         bound = ["–", "–"]
-        if gaps[j] <= PROVED_OPTIMAL:  # rounding the bound up would make it look looser than it is
-            bound = [share_of_variance(facts, bounds[j]), "0 (optimal)"]
+        if gaps[j] <= PROVED_OPTIMAL:
+            bound = [share_of_variance(facts, bounds[j], up=True), "0 (optimal)"]
         elif math.isfinite(bounds[j]):
             bound = [share_of_variance(facts, bounds[j], up=True), percent_up(gaps[j])]
-        row = [f"{solution.sparsity:,}", percent(solution.explained_variance_ratio), *(bound if proved else [])]
+        row = [f"{solution.sparsity:,}", percent_down(solution.explained_variance_ratio), *(bound if proved else [])]
         rows.append([*row, f"{path.entering(j).size:,}", f"{path.leaving(j).size:,}"])
     return [*blocks, Table(header, rows)]
 
@@ -250,9 +266,12 @@ def _computation(facts: Facts) -> list[Block]:
         ("status", _status(facts)),
         ("loadings", "the best ones for the chosen features" if solution.refitted else "the algorithm's own"),
     ]
+    if solution.certificate is not None:
+        rows.append(("the proof was made in", duration(solution.certificate.seconds)))
     rows += [(name.replace("_", " "), number(value)) for name, value in solution.details.items()]
     chart = history_chart(facts)
-    return [FactList(rows), *([] if chart is None else [chart])]
+    note = Paragraph("This section repeats what the result says of its making; data cannot confirm it.", note=True)
+    return [FactList(rows), *([] if chart is None else [chart]), note]
 
 
 def _status(facts: Facts) -> str:
@@ -264,7 +283,8 @@ def _status(facts: Facts) -> str:
 
 def _commands(facts: Facts) -> list[Block]:
     files, solution = facts.files, facts.solution
-    data = [files.data or "DATA", *files.data_options]
+    like = ["--like", files.result] if files.result and solution.reading else []
+    data = [files.data or "DATA", *files.data_options, *like]
     placeholder = "" if files.data else " Put the file with the data in place of DATA."
     if solution.certificate is None:
         line = shlex.join(["certpca", "certify", *data, "-k", str(solution.sparsity), "--output", "certificate.json"])
@@ -272,18 +292,13 @@ def _commands(facts: Facts) -> list[Block]:
     if not files.certificate:
         text = "With the solution and the data in Python; an error is raised unless the claim holds:"
         return [Paragraph(text), Command("certpca.verify(solution.certificate, data)")]
-    # How data become the matrix, the certificate says; only the array of an archive must be named.
-    array = _array_option(files.data_options)
-    line = shlex.join(["certpca", "verify", files.certificate, files.data or "DATA", *array])
+    # How the file is read and becomes the matrix, the certificate says; those of older versions only the latter.
+    line = shlex.join(["certpca", "verify", files.certificate, files.data or "DATA", *files.reading_options])
     text = (
         "The certificate and its evidence lie beside the result. The checker prepares the data by itself and "
         f"recomputes every number; its exit status is 0 only if the claim holds.{placeholder}"
     )
     return [Paragraph(text), Command(line)]
-
-
-def _array_option(options: Sequence[str]) -> Sequence[str]:
-    return options[options.index("--array") :][:2] if "--array" in options else ()
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -299,11 +314,8 @@ def _dense(facts: Facts) -> float:
 
 
 def _digits(value: float, *, up: bool = False) -> str:
-    """Write eight digits, rounded up where a smaller number would not be proved."""
-    text = f"{value:,.8g}"
-    if up and float(text.replace(",", "")) < value:
-        text = f"{value + 10.0 ** (math.floor(math.log10(value)) - 7):,.8g}"
-    return text
+    """Write eight digits, rounded up where a smaller number would not be proved, and down where a larger one is not."""
+    return f"{float((rounded.up if up else rounded.down)(value, 8)):,.8g}"
 
 
 def _version() -> str:

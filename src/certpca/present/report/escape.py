@@ -3,16 +3,13 @@
 import html
 import re
 
-# Not allowed in HTML or XML or, for lone surrogates, in any file; and signs that turn the direction of the text
-# after them. Line breaks become spaces before.
-FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+from certpca.present.plain_text import one_line
+
 # What Markdown or the HTML inside it would read as markup.
 MARKUP = re.compile(r"([\\`*_\[\]<>#|~&$])")
 
 
-def plain(text: str) -> str:
-    """Put a text on one line, with a sign in place of characters that cannot be shown."""
-    return FORBIDDEN.sub("\ufffd", re.sub(r"[\t\r\n\u2028\u2029]+", " ", text))
+plain = one_line
 
 
 def as_html(text: str) -> str:

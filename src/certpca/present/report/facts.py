@@ -1,41 +1,45 @@
 """What a report is about, asked of the library: nothing here computes what a public verb does not."""
 
 import math
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
 import numpy as np
 
-from certpca.api import solve, verify
+from certpca.api import solve
 from certpca.arrays import Indices, Vector, to_vector
-from certpca.budget import Budget, Listener
-from certpca.certificates.checker import Proof
+from certpca.budget import Budget, Listener, Progress, begun
+from certpca.certificates.checker import Examiner
 from certpca.components import NOTHING_LEFT, remaining_problem
-from certpca.errors import CertificateError, InvalidDataError, InvalidProblemError
+from certpca.errors import InvalidDataError, InvalidProblemError
 from certpca.operators import DataOptions, Operator, as_operator
 from certpca.operators.covariance import Covariance
 from certpca.operators.inputs import is_sparse
 from certpca.operators.moments import Moments, dense_moments, sparse_moments
+from certpca.present.report.recomputed import Check, contradiction, held_against
 from certpca.result import Solution, Source
 from certpca.sparsity_path import Path
 from certpca.sparsity_path import path as find_path
 
-SAME_OBJECTIVE = 1e-6  # relative; what roundings of another machine or a text file may change
 EXTRA_SECONDS = 30.0  # for what only the report needs: a second component, and a path where one is asked for
 SCORE_COLUMNS = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Where things lie, as far as that is known, for the commands a report prints."""
+    """Where things lie, as far as that is known, for the commands a report prints.
+
+    `data_options` were typed to read and prepare the data, `reading_options` those of them that a stored certificate
+    does not record.
+    """
 
     result: str = ""
     certificate: str = ""
     data: str = ""
     path: str = ""
     data_options: tuple[str, ...] = ()
+    reading_options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +56,6 @@ class DataFacts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Check:
-    """What came of holding the result against the data: a refusal, or none and a proof where there is a certificate."""
-
-    refusal: str = ""
-    proof: Proof | None = None
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Scores:
     """The samples seen along the solution and along a second component, and their labels."""
 
@@ -73,7 +68,11 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """Everything a report tells; parts that are not known are None."""
+    """Everything a report tells; parts that are not known are None.
+
+    With data, `solution` and `path` are recomputed from them. `other_names` says that the result names features
+    otherwise than the data do. A path that the data contradict is left out, and `path_refusal` says why.
+    """
 
     solution: Solution
     files: Files = field(default_factory=Files)
@@ -83,12 +82,21 @@ class Facts:
     no_scores: str = ""
     path: Path | None = None
     path_made_now: bool = False
+    path_checked: bool = False
+    path_refusal: str = ""
     inside_names: tuple[str, ...] = ()
+    other_names: bool = False
 
     @property
     def refused(self) -> bool:
         """Whether the data contradict the result."""
         return self.check is not None and bool(self.check.refusal)
+
+    @property
+    def refusal(self) -> str:
+        """Why the result, or the path beside it, is refused; empty where neither is."""
+        own = "" if self.check is None else self.check.refusal
+        return own or (f"the path is not what the data give: {self.path_refusal}" if self.path_refusal else "")
 
     @property
     def trace(self) -> float:
@@ -105,11 +113,12 @@ def gather(
     sparsities: Iterable[int] | None = None,
     labels: Any = None,
     files: Files | None = None,
-    budget: Budget | None = None,
+    budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     **options: Unpack[DataOptions],
 ) -> Facts:
     """Collect what a report tells; see `write_report`."""
+    progress = begun(budget or Budget(seconds=EXTRA_SECONDS), listener)
     files = files or Files()
     _require_meaningful(solution)
     if path is not None and path.solutions[0].size != solution.size:
@@ -120,30 +129,53 @@ def gather(
             what = "labels" if labels is not None else "sparsities"
             msg = f"{what} need the data as well (data=, --data)"
             raise InvalidProblemError(msg)
-        conflict = _contradiction(solution)
-        return Facts(solution, files, check=Check(conflict) if conflict else None, path=path)
+        conflict = contradiction(solution)
+        return Facts(solution, files, check=Check(solution, conflict) if conflict else None, path=path)
     operator = as_operator(data, **options)
     if operator.size != solution.size:
         msg = f"the result is about {solution.size} features, {files.data or 'the data'} have {operator.size}"
         raise InvalidDataError(msg)
     summary = _summary(operator, files.data or "the data given")
     marks = _checked_labels(labels, summary.samples)
-    check = _check(solution, operator)
+    examiner = Examiner(operator.source())
+    check = held_against(operator, solution, examiner)
     if check.refusal:
-        return Facts(solution, files, summary, check, path=path)
-    limits = budget or Budget(seconds=EXTRA_SECONDS)
-    scores, reason = _scores(solution, operator, marks, limits, listener)
-    made_now = path is None and sparsities is not None
+        return Facts(solution, files, summary, check)
+    later = 2 if path is None and sparsities is not None else 1
+    scores, reason = _scores(check.solution, operator, marks, progress.part(1 / later))
+    made_now, path_refusal = path is None and sparsities is not None, ""
     if made_now and sparsities is not None:
-        path = find_path(operator, sparsities, certify=True, budget=limits, listener=listener)
+        path = find_path(operator, sparsities, certify=True, budget=progress.part())
+    elif path is not None:
+        path, path_refusal = _checked_path(path, operator, examiner)
     inside = np.empty(0, dtype=np.intp) if check.proof is None else check.proof.inside
     return Facts(
-        solution, files, summary, check, scores, reason, path, made_now, operator.names_of(inside) or _numbered(inside)
+        solution=check.solution,
+        files=files,
+        data=summary,
+        check=check,
+        scores=scores,
+        no_scores=reason,
+        path=path,
+        path_made_now=made_now,
+        path_checked=path is not None,
+        path_refusal=path_refusal,
+        inside_names=operator.names_of(inside) or _numbered(inside),
+        other_names=solution.names is not None and solution.names != check.solution.names,
     )
 
 
+def _checked_path(path: Path, operator: Operator, examiner: Examiner) -> tuple[Path | None, str]:
+    """Recompute every solution of a path, or return none and why."""
+    checks = [held_against(operator, solution, examiner) for solution in path.solutions]
+    for check in checks:
+        if check.refusal:
+            return None, f"at {check.solution.sparsity:,} loadings {check.refusal}"
+    return Path(tuple(check.solution for check in checks), path.seconds), ""
+
+
 def _require_meaningful(solution: Solution) -> None:
-    numbers = [solution.objective, solution.explained_variance_ratio, solution.relative_objective, solution.seconds]
+    numbers = [solution.objective, solution.explained_variance_ratio, solution.seconds]
     if solution.support.size == 0 or not np.isfinite([*numbers, *solution.loadings]).all():
         msg = "the result holds no loadings, or numbers that are not finite: there is nothing to report"
         raise InvalidProblemError(msg)
@@ -185,48 +217,11 @@ def _checked_labels(labels: Any, samples: int | None) -> tuple[str, ...] | None:
     return tuple(str(label) for label in labels)
 
 
-def _check(solution: Solution, operator: Operator) -> Check:
-    """Hold the stored numbers against the data, and the certificate with the independent checker."""
-    conflict = _contradiction(solution)
-    if conflict:
-        return Check(conflict)
-    begin = time.perf_counter()
-    captured = operator.quadratic_form(solution.support, solution.loadings)
-    if not math.isclose(captured, solution.objective, rel_tol=SAME_OBJECTIVE):
-        reason = f"the loadings capture {captured:.6g} there, not {solution.objective:.6g}"
-        if operator.description != solution.matrix:
-            reason += f"; the result is about the {solution.matrix}, the data as read give the {operator.description}"
-        return Check(f"the data are not what the result was made from: {reason}")
-    if solution.certificate is None:
-        return Check(seconds=time.perf_counter() - begin)
-    try:
-        proof = verify(solution.certificate, operator)
-    except CertificateError as error:
-        return Check(str(error))
-    return Check(proof=proof, seconds=time.perf_counter() - begin)
-
-
-def _contradiction(solution: Solution) -> str:
-    """Say where a result and its own certificate cannot both be right: files can be mixed up."""
-    certificate = solution.certificate
-    if certificate is None:
-        return ""
-    for what in ("size", "sparsity"):
-        own, other = getattr(solution, what), getattr(certificate, what)
-        if own != other:
-            return f"the {what} is {own:,} in the result but {other:,} in its certificate"
-    comparable = solution.support.size <= certificate.sparsity
-    if comparable and solution.objective > certificate.upper_bound * (1 + SAME_OBJECTIVE):
-        return f"the loadings capture {solution.objective:.6g}, more than the upper bound {certificate.upper_bound:.6g}"
-    return ""
-
-
 def _scores(
     solution: Solution,
     operator: Operator,
     labels: tuple[str, ...] | None,
-    budget: Budget,
-    listener: Listener | None,
+    progress: Progress,
 ) -> tuple[Scores | None, str]:
     """Return the scores of two components, or None and why there are none."""
     if not isinstance(operator, Covariance):
@@ -235,7 +230,7 @@ def _scores(
     if not rest.trace() > NOTHING_LEFT * operator.trace():
         return None, "The component explains all the variance there is: nothing is left for a second one to score."
     with np.errstate(over="ignore"):  # as in decompose: features without variance left
-        second = solve(rest, solution.sparsity, budget=budget, listener=listener)
+        second = solve(rest, solution.sparsity, budget=progress)
     return (
         Scores(
             _projected(operator, solution),

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from certpca.datasets import load_table
+from certpca.datasets.text_files import text_ending
+from certpca.datasets.text_tables import text_column
 from certpca.errors import DataFileError
 from certpca.optional import require
-
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
 def read_labels(where: str, data: str | Path, samples: int) -> tuple[str, ...]:
@@ -65,13 +65,10 @@ def _from_column(name: str, data: Path) -> tuple[str, ...]:
         known = list(parquet.read_schema(data).names)
         if name in known:
             return tuple(str(value) for value in parquet.read_table(data, columns=[name]).column(name).to_pylist())
-    elif ending in DELIMITERS:
-        with data.open(newline="", encoding="utf-8-sig") as stream:
-            rows = [row for row in csv.reader(stream, delimiter=DELIMITERS[ending], skipinitialspace=True) if row]
-        known = [cell.strip() for cell in rows[0]] if rows else []
-        if name in known:
-            place = known.index(name)
-            return tuple(row[place].strip() if place < len(row) else "" for row in rows[1:])
+    elif text_ending(data) is not None:
+        known, cells = text_column(data, name)
+        if cells is not None:
+            return cells
     elif ending in (".h5ad", ".zarr"):
         about = load_table(data).data.obs
         known = list(about)

@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from certpca.present.figures import draw_history, draw_loadings, draw_path, draw_scores
+from certpca.present.figures import draw_history, draw_loadings, draw_path, draw_scores, drawn_steps
 from certpca.present.report.charts import group_numbers
 from certpca.present.report.compose import by_magnitude
 from certpca.present.report.escape import plain, shortened
@@ -34,7 +34,7 @@ def save_picture(facts: Facts, target: str | Path, form: str, *, title: str | No
         groups, texts = group_numbers(scores.labels, scores.first.size)
         texts = [plain(shortened(text, LONGEST_NAME)) for text in texts]
         panels.append(lambda ax: draw_scores(scores.first, scores.second, groups, texts, ax))
-    if len(solution.history) > 1:
+    if len(drawn_steps(solution)) > 1:
         panels.append(lambda ax: draw_history(solution, ax))
     order, names = by_magnitude(facts)[:largest], feature_names(facts)
     rows = max(1, min(len(panels), 2))

@@ -10,6 +10,7 @@ from certpca.present.report.escape import as_html
 WIDTH, HEIGHT = 440, 290
 LEFT, RIGHT, TOP, BOTTOM = 62, 14, 30, 44
 MOST_TICKS = 7
+LEAST_SPAN = 1e-9
 SHAPES = 4
 COLOURS = 6
 
@@ -50,6 +51,15 @@ class Frame:
     across: Axis
     up: Axis
     name: str
+
+    @property
+    def drawable(self) -> bool:
+        """Whether both axes span a range; numbers from a file can be too large, or too close to each other."""
+        return all(
+            math.isfinite(axis.high - axis.low)
+            and axis.high - axis.low > LEAST_SPAN * max(abs(axis.low), abs(axis.high))
+            for axis in (self.across, self.up)
+        )
 
     def x(self, value: float) -> float:
         """Return the horizontal position of a value."""

@@ -2,6 +2,7 @@
 
 import math
 
+from certpca import rounded
 from certpca.present.report.facts import Facts
 from certpca.result import FAILURE, PROVED_OPTIMAL
 
@@ -28,9 +29,12 @@ def percent(share: float, digits: int = 2) -> str:
 
 def percent_up(share: float) -> str:
     """Write a share as a percentage that is not smaller than it."""
-    if 0 < share < 1e-4:
-        return f"0.01{NBSP}%"
-    return f"{math.ceil(round(share * 1e4, 6)) / 100:.2f}{NBSP}%"
+    return rounded.percent_up(share).replace("%", f"{NBSP}%")
+
+
+def percent_down(share: float) -> str:
+    """Write a share as a percentage that is not larger than it."""
+    return rounded.percent_down(share).replace("%", f"{NBSP}%")
 
 
 def number(value: float) -> str:
@@ -87,10 +91,10 @@ def certificate_state(facts: Facts) -> str:
 
 
 def share_of_variance(facts: Facts, value: float, *, up: bool = False) -> str:
-    """Write a variance as a share of the total, or as a number where the total is not known."""
+    """Write a variance as a share of the total, or as a number where the total is not known; bounds are rounded up."""
     if not facts.trace > 0:
-        return number(value)
-    return (percent_up if up else percent)(min(value / facts.trace, 1.0))
+        return (rounded.up if up else rounded.down)(value)
+    return (percent_up if up else percent_down)(min(value / facts.trace, 1.0))
 
 
 def headline(facts: Facts) -> str:
@@ -114,7 +118,9 @@ def headline(facts: Facts) -> str:
         )
     choice = f"choice of {solution.sparsity:,} of the {solution.size:,} features"
     if state == "optimal":
-        return f"No {choice} explains more{unit} than this one does: {found}, proved optimal."
+        return (
+            f"No {choice} explains more{unit} than this one does: {found}, proved optimal (to one part in a million)."
+        )
     bound = share_of_variance(facts, solution.upper_bound, up=True)
     proved = f"No {choice} can explain more than {bound}{unit}."
     if state == "incomparable":

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Unpack
 
-from certpca.budget import Budget, Listener
-from certpca.errors import DataFileError, InvalidProblemError
+from certpca.budget import Budget, Listener, Progress
+from certpca.errors import InvalidProblemError
 from certpca.operators import DataOptions
 from certpca.present.report.compose import LARGEST, compose
 from certpca.present.report.facts import Facts, Files, gather
@@ -15,6 +15,7 @@ from certpca.present.report.picture import save_picture
 from certpca.result import Solution
 from certpca.sparsity_path import Path as SparsityPath
 from certpca.storage import write_text_whole
+from certpca.whole_files import require_writable
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".png": "png", ".svg": "svg"}
 
@@ -31,7 +32,7 @@ def write_report(
     title: str | None = None,
     largest: int = LARGEST,
     files: Files | None = None,
-    budget: Budget | None = None,
+    budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     **options: Unpack[DataOptions],
 ) -> Facts:
@@ -61,7 +62,8 @@ def write_report(
     files
         Names of the files behind all this, for the commands that the report prints.
     budget, listener
-        For the second component and the path; by default half a minute for each.
+        For all of it, the second component and the path above all; by default half a minute. The certificate is
+        verified whatever that takes.
 
     Returns
     -------
@@ -83,10 +85,7 @@ def write_report(
     if largest < 1:
         msg = f"at least one loading must be drawn, got {largest}"
         raise InvalidProblemError(msg)
-    folder = Path(target).absolute().parent
-    if not folder.is_dir():  # before the work, not after it
-        msg = f"cannot write {str(target)!r}: there is no folder {str(folder)!r}"
-        raise DataFileError(msg)
+    require_writable(target)
     facts = gather(
         solution,
         data=data,

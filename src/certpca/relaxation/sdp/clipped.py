@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from certpca.arrays import Array, Indices, Vector, to_vector
+from certpca.budget import Late, OutOfTimeError, never, require_time
 from certpca.linalg.eigen import leading_eigenpairs
 from certpca.linalg.kernels import row_chunks
 from certpca.operators.base import Operator
@@ -99,21 +100,41 @@ class ClippedDual:
         return xp.where(both, low, xp.clip(whole, -level, level))
 
 
-def clipped_duals(operator: Operator, direction: Direction, sparsity: int) -> Iterator[ClippedDual]:
-    """Try shares of λ until clipping and what is left fit together; each attempt is a valid dual point."""
+def clipped_duals(operator: Operator, direction: Direction, sparsity: int, late: Late = never) -> Iterator[ClippedDual]:
+    """Try shares of λ until clipping and what is left fit together; each attempt is a valid dual point.
+
+    Where it gets late before the first is there, U = 0 is what there is: its value is the largest eigenvalue.
+    """
+    found = False
+    try:
+        for dual in _attempts(operator, direction, sparsity, late):
+            found = True
+            yield dual
+    except OutOfTimeError:
+        if not found:
+            yield _nothing(operator, direction)
+
+
+def _nothing(operator: Operator, direction: Direction) -> ClippedDual:
+    """Return U = 0."""
+    top = max(direction.value, 1.0) * direction.scale  # the scale is the largest eigenvalue
+    empty, active = np.zeros((operator.size, 1)), direction.support
+    return ClippedDual(empty, active, direction.vector[active], empty[:, 0], 0.0, top, top)
+
+
+def _attempts(operator: Operator, direction: Direction, sparsity: int, late: Late) -> Iterator[ClippedDual]:
     scale, level, eigenvalue = direction.scale, direction.level, direction.eigenvalue
     active = direction.support
     vector = direction.vector[active]
     if level <= 0:
-        nothing = np.zeros((operator.size, 1))
-        top = max(direction.value, 1.0) * scale  # the scale is the largest eigenvalue
-        yield ClippedDual(nothing, active, vector, nothing[:, 0], 0.0, top, top)
+        yield _nothing(operator, direction)
         return
+    require_time(late)
     root, total = math.sqrt(level), float(np.abs(vector).sum())
     w = np.clip(direction.image / (total * root), -root, root)
     w[active] = root * np.sign(vector)
     left = deflated(operator, math.sqrt(scale) * w[:, None])
-    pairs = leading_eigenpairs(left, min(DIRECTIONS, operator.size), accuracy=1e-4)
+    pairs = leading_eigenpairs(left, min(DIRECTIONS, operator.size), accuracy=1e-4, late=late)
     values = pairs.values / scale
     turned = pairs.vectors - direction.vector[:, None] * (direction.vector @ pairs.vectors)[None, :]
     useful = np.linalg.norm(turned, axis=0) > 0.5  # not u itself
@@ -123,10 +144,10 @@ def clipped_duals(operator: Operator, direction: Direction, sparsity: int) -> It
         kept = values > share * eigenvalue
         panel = turned[:, kept] * np.sqrt(values[kept] - share * eigenvalue)
         panel -= direction.vector[:, None] * (direction.vector @ panel)[None, :]
-        repair, spread = _clipping(operator, direction, w, panel)
+        repair, spread = _clipping(operator, direction, w, panel, late)
         factor = np.column_stack([w, panel])
         deflation = math.sqrt(scale) * np.column_stack([factor, math.sqrt(spread) * direction.vector])
-        top = (_largest_eigenvalue(operator, deflation) / scale + spread) * (1 + MARGIN) * scale
+        top = (_largest_eigenvalue(operator, deflation, late) / scale + spread) * (1 + MARGIN) * scale
         bound = top + sparsity * level * scale
         yield ClippedDual(factor * math.sqrt(scale), active, vector, repair * scale, level * scale, top, bound)
         fresh = min(max(1 - spread / max(eigenvalue, 1e-300) - 0.01, 0.02), 0.9)
@@ -135,17 +156,18 @@ def clipped_duals(operator: Operator, direction: Direction, sparsity: int) -> It
         share = fresh
 
 
-def _largest_eigenvalue(operator: Operator, deflation: Vector) -> float:
+def _largest_eigenvalue(operator: Operator, deflation: Vector, late: Late) -> float:
     """Estimate λ_max(A − VVᵀ); the last digits come from one product in double precision."""
     # Not started at u: it is an eigenvector, and the search would end there at once.
-    vectors = leading_eigenpairs(deflated(operator, deflation), min(4, operator.size), accuracy=1e-6).vectors
-    vectors, _ = np.linalg.qr(vectors)
+    left = deflated(operator, deflation)
+    vectors, _ = np.linalg.qr(leading_eigenpairs(left, min(4, operator.size), accuracy=1e-6, late=late).vectors)
+    require_time(late)  # or they are no eigenvectors yet
     precise = deflated(Precise(operator), deflation)
     small = vectors.T @ to_vector(precise.matmat(precise.adopt(vectors)))
     return float(np.linalg.eigvalsh((small + small.T) / 2)[-1])
 
 
-def _clipping(operator: Operator, direction: Direction, w: Vector, panel: Vector) -> tuple[Vector, float]:
+def _clipping(operator: Operator, direction: Direction, w: Vector, panel: Vector, late: Late) -> tuple[Vector, float]:
     """Return δ and a bound on the norm of E, from its blocks S × S, S × rest and rest × rest."""
     xp, level = operator.xp, direction.level
     active = direction.support
@@ -162,12 +184,13 @@ def _clipping(operator: Operator, direction: Direction, w: Vector, panel: Vector
     weights = operator.adopt(np.abs(direction.vector[active]))
     across = 0.0
     for rows in row_chunks(np.broadcast_to(np.float32(0), (near.size, active.size))):
+        require_time(late)
         chosen = near[rows]
         images = operator.adopt(panel[chosen]) @ xp.matrix_transpose(s_rows)
         delta, squares = _repaired(xp, images, operator.adopt(w[chosen] * math.sqrt(level)), weights, level)
         repair[chosen] = to_vector(delta)
         across += squares
-    beyond = _clipped_squares(operator, factor[others], lengths[others], level)
+    beyond = _clipped_squares(operator, factor[others], lengths[others], level, late)
     norm = float(np.linalg.eigvalsh([[inner, math.sqrt(across)], [math.sqrt(across), math.sqrt(beyond)]])[-1])
     return repair, norm
 
@@ -193,7 +216,7 @@ def _repaired(xp: Any, images: Array, base: Array, weights: Array, level: float)
     return delta, float(xp.sum(change * change))
 
 
-def _clipped_squares(operator: Operator, factor: Vector, lengths: Vector, level: float) -> float:
+def _clipped_squares(operator: Operator, factor: Vector, lengths: Vector, level: float, late: Late) -> float:
     """Sum the squares of what clipping takes off WWᵀ, for rows sorted by length: short ones are never clipped."""
     xp = operator.xp
     there = operator.adopt(factor)
@@ -202,6 +225,7 @@ def _clipped_squares(operator: Operator, factor: Vector, lengths: Vector, level:
         reach = int(np.searchsorted(-lengths, -level / max(lengths[start], 1e-300)))
         if reach <= start:
             break
+        require_time(late)
         height = max(1, min(reach - start, row_chunks(np.broadcast_to(np.float32(0), (size, reach - start)))[0].stop))
         product = xp.abs(there[start : start + height, :] @ xp.matrix_transpose(there[start:reach, :]))
         excess = xp.clip(product - level, 0.0, None)

@@ -121,14 +121,14 @@ def solve_relaxation(
 ) -> Relaxation:
     """Solve until the duality gap is small, or until the judge is content with (V, z, upper)."""
     needed = Splitting.memory(operator.size)
-    pairs = leading_eigenpairs(operator, min(STARTS, operator.size))
+    pairs = leading_eigenpairs(operator, min(STARTS, operator.size), late=progress.late)
     scale = float(pairs.values[0])
     if not scale > 0:
         return _of_zero(operator.size, sparsity, needed)
     start = None if warm is None or warm.vectors.shape[0] != operator.size else warm.vectors[:, 0]
     direction = sparse_direction(operator, sparsity, pairs, progress, start)
     best: ClippedDual | None = None
-    for dual in clipped_duals(operator, direction, sparsity):
+    for dual in clipped_duals(operator, direction, sparsity, progress.late):
         best = dual if best is None or dual.bound < best.bound else best
         found = _rank_one(direction, best, sparsity, needed, Status.CONVERGED)
         going = progress.tick(0.0, best.bound)
@@ -182,7 +182,7 @@ def _split(
     diagonal = to_vector(operator.diagonal())
     reach = np.sqrt(np.maximum(diagonal, 0.0) * diagonal.max())  # bounds the entries of each row
     level = UNDER_LEVEL * clipped.level
-    while True:
+    while not progress.exhausted:
         chosen = (reach > level) | (direction.vector != 0)
         features = np.flatnonzero(chosen)
         run = _Run(operator, features, direction, clipped, sparsity, warm)
@@ -191,9 +191,8 @@ def _split(
         if not (reach[~chosen] > found.dual.level).any():
             break
         level = 0.0  # the level ended below features that were left out: take all of them
-        if progress.exhausted:
-            found = _rank_one(direction, clipped, sparsity, needed, Status.OUT_OF_BUDGET)
-            break
+    else:
+        return _rank_one(direction, clipped, sparsity, needed, Status.OUT_OF_BUDGET)
     if clipped.bound < found.upper:
         found = replace(found, dual=clipped)
     lone = _rank_one(direction, clipped, sparsity, needed, status)
@@ -248,18 +247,22 @@ class _Run:
 
     def until(self, progress: Progress, gap: float, judge: Judge | None, known: float) -> Status:
         scale, splitting = self.splitting.scale, self.splitting
-        stalled, lowest = 0, math.inf
+        stalled, lowest, looking = 0, math.inf, 0.0
         for iterate in splitting.steps():
             self.count += 1
             self.last = iterate
             if iterate.value > self.best_value:
                 self.best_value, self.best = iterate.value, iterate
-            going = not progress.exhausted
+            with progress.setting_aside(looking):
+                going = not progress.exhausted
             if self.count % LOOK_EVERY and going and self.count < STEPS:
                 continue
+            begin = progress.seconds
             self.top = splitting.dual_top(
-                accuracy=max(min(1e-5, 0.01 * gap), 1e-9 if splitting.dtype == splitting.xp.float64 else 1e-6)
+                accuracy=max(min(1e-5, 0.01 * gap), 1e-9 if splitting.dtype == splitting.xp.float64 else 1e-6),
+                late=progress.late,
             )
+            looking = progress.seconds - begin
             upper = self.top + self.sparsity * splitting.dual_level()
             going = progress.tick(0.0, min(upper * scale, known), f"{self.count} steps") and going
             if 1 - max(self.best_value, self.floor) * scale / min(upper * scale, known) <= gap:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from certpca.arrays import Array, Vector, to_numpy, to_vector
+from certpca.budget import Late, never
 from certpca.linalg.eigen import leading_eigenpairs
 from certpca.linalg.kernels import row_chunks
 from certpca.operators.base import Operator
@@ -94,13 +95,14 @@ class Splitting:
             if count % BALANCE_EVERY == 0 and count <= 200:
                 self._balance(primal, dual)
 
-    def dual_top(self, accuracy: float) -> float:
-        """Estimate λ_max(A − U)."""
+    def dual_top(self, accuracy: float, late: Late = never) -> float:
+        """Estimate λ_max(A − U); infinite where there is no time for that, as an estimate from below would not do."""
         rest = Products(
             self.operator, lambda panel: self._product_with_matrix(panel) - self.times_dual(panel), self.dtype
         )
         start = to_vector(self._block[:, 0])
-        return float(leading_eigenpairs(rest, min(2, self.size), accuracy=accuracy, start=start).values[0])
+        pairs = leading_eigenpairs(rest, min(2, self.size), accuracy=accuracy, start=start, late=late)
+        return math.inf if pairs.residual > accuracy and late() else float(pairs.values[0])
 
     def dual_level(self) -> float:
         """Return max|U_ij|."""
