@@ -335,7 +335,7 @@ def _is_table(archive: Any, name: str) -> bool:
 
 def _read_parquet(file: Path, wanted: _Wanted) -> Table:
     parquet = require("pyarrow.parquet", extra="parquet", purpose="reading .parquet files")
-    rows, held = parquet.read_metadata(file).num_rows, columns_of(parquet.read_schema(file))  # not kept: they are large
+    rows, held = int(parquet.read_metadata(file).num_rows), columns_of(parquet.read_schema(file))
     left = chosen_columns(held, len(held), wanted.columns, wanted.drop, str(file))
     wanted_names = [held[index] for index in left]
     understood = ", ".join(left_out(len(held) - len(left)))
