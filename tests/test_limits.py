@@ -138,7 +138,7 @@ def test_proofs_have_a_limit_by_default_and_a_budget_of_nothing_has_none() -> No
 @pytest.mark.parametrize("sparsity", [10, 550])
 def test_solvers_end_inside_their_long_steps(clock: Clock, slow_data: Any, solver: str, sparsity: int) -> None:
     solution = certpca.solve(slow_data, sparsity, solver, budget=Budget(seconds=6))
-    assert clock.now <= 6 + 5
+    assert clock.now <= 6 + 6
     assert solution.support.size == sparsity or solver == "sdp-threshold"
     assert solution.status is (Status.OUT_OF_BUDGET if clock.now >= 6 else Status.CONVERGED)
     assert 0 < solution.relative_objective <= 1 or math.isnan(solution.relative_objective)

@@ -238,8 +238,9 @@ def fingerprint(source: Source, *, thin_apart: bool = True) -> str:
 
 
 def _bytes_of(columns: NDArray[Any], kind: Any) -> memoryview:
-    """Return the numbers in a type, column after column."""
-    return np.ascontiguousarray(columns.astype(kind, copy=False).T).data
+    """Return the numbers in a type, column after column; the two zeros of floating point are one number."""
+    turned = columns.astype(kind, copy=False).T
+    return np.ascontiguousarray(turned if turned.dtype.kind != "f" else turned + 0.0).data
 
 
 def _in_bytes(stored: NDArray[Any]) -> NDArray[np.bool_]:
