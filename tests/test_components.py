@@ -196,8 +196,8 @@ def test_ends_when_nothing_is_left(rng: np.random.Generator, deflation: str, kin
 def test_time_is_shared(rng: np.random.Generator) -> None:
     noise = rng.standard_normal((30, 60))
     found = decompose(noise, 3, 5, budget=Budget(seconds=1e-6))
-    assert len(found.components) == 1
-    assert found.components[0].status is Status.OUT_OF_BUDGET
+    assert len(found.components) == 3  # what is returned does not depend on how fast a machine is
+    assert {component.status for component in found.components} == {Status.OUT_OF_BUDGET}
     assert len(decompose(noise, 3, 5, budget=Budget(seconds=600, steps=1)).components) == 3
 
 

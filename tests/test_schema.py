@@ -198,7 +198,7 @@ def test_an_error_is_one_harmless_line(tmp_path: Path, capsys: Any) -> None:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        ('{"format": "certpca solution 1", "size": ' + "9" * 5000 + "}", "cannot be read"),
+        ('{"format": "certpca solution 1", "size": ' + "9" * 5000 + "}", "a whole number of 5000 digits"),
         ("[" * 100_000, "cannot be read"),
         ('{"a": ' * 5_000 + "1" + "}" * 5_000, "cannot be read|not a solution"),
         ('{"format": "certpca solution 1", "size": 3, "size": 4}', "'size' is there twice"),

@@ -26,6 +26,7 @@ from certpca.arrays import Indices, Vector, fix_sign
 from certpca.budget import Budget, Listener, Progress, begun
 from certpca.certificates.checker import Examiner, Expected, Proof, check
 from certpca.certificates.goals import Goal
+from certpca.certificates.near_one import examiner_of, in_data_units, solution_in_data_units
 from certpca.certificates.proof_costs import ProofCosts
 from certpca.certificates.search import find_certificate, verified
 from certpca.checkpoint import Checkpoint, opened
@@ -105,6 +106,9 @@ def solve(
     progress = begun(checked_budget(budget), checked_listener(listener), proving=proving)
     seeded = generator(rng)
     operator = as_operator(data, **options)
+    near = operator.near_one()
+    units = near.power - operator.power
+    progress.power += units
     count = checked_sparsity(sparsity, operator.size)
     checked_flag(refit, "refit")
 
@@ -113,7 +117,7 @@ def solve(
         return {**run_facts("solve", operator, rng), **asked, **({"target_gap": target_gap} if certify else {})}
 
     with opened(checkpoint, facts) as states, progress.until_interrupted():
-        return _solved(operator, count, method, refit, seeded, progress, gap, states)
+        return solution_in_data_units(_solved(near, count, method, refit, seeded, progress, gap, states), units)
 
 
 def _solved(
@@ -138,7 +142,8 @@ def _solved(
     trace = operator.trace()
     largest = candidate.largest_eigenvalue
     if largest is None:
-        largest = float(leading_eigenpairs(operator, 1, rng=0, late=progress.late, rough=ROUGH).values[0])
+        pairs = leading_eigenpairs(operator, 1, rng=0, late=progress.late)
+        largest = float(pairs.values[0]) if pairs.residual <= ROUGH else math.nan
     # The objective is itself a lower bound of the largest eigenvalue.
     largest = largest if math.isnan(largest) else max(largest, objective)
     status = ending(progress, candidate.status)
@@ -182,7 +187,7 @@ def _solved(
         history=progress.history,
         details=dict(candidate.details),
         certificate=certificate,
-        reading=operator.reading,
+        reading=dict(operator.reading),
     )
 
 
@@ -210,7 +215,7 @@ def _proposed(
     if state is not None:
         known = candidate_from_state(state)
         if known.certificate is not None:
-            verified(known.certificate, Examiner(operator.source()))
+            verified(known.certificate, examiner_of(operator))
         return known
     seen = operator if method.runs_on_device else on_host(operator)
     candidate = method.propose(seen, count, progress, rng)
@@ -283,6 +288,9 @@ def certify(
     progress = begun(checked_budget(budget), checked_listener(listener), proving=proving)
     seeded = generator(rng)
     operator = as_operator(data, **options)
+    near = operator.near_one()
+    units = near.power - operator.power
+    progress.power += units
     count = checked_sparsity(sparsity, operator.size)
     checked_solution(solution, operator.size, count)
 
@@ -297,10 +305,11 @@ def certify(
 
     with opened(checkpoint, facts) as states, progress.until_interrupted():
         if solution is None:
-            search = progress.part(_share_of_the_search(operator, progress, proving=True), after=progress)
-            solution = _solved(operator, count, solver_named("auto"), True, seeded, search, None, states)
+            search = progress.part(_share_of_the_search(near, progress, proving=True), after=progress)
+            solution = _solved(near, count, solver_named("auto"), True, seeded, search, None, states)
         proof = progress.part(checkpoint=None if states is None else states.part("proof"), after=progress)
-        return find_certificate(operator, count, solution.support, solution.loadings, goal, proof)
+        goal = replace(goal, warm=None if goal.warm is None else in_data_units(goal.warm, -units))
+        return in_data_units(find_certificate(near, count, solution.support, solution.loadings, goal, proof), units)
 
 
 def solve_sdp(
@@ -343,10 +352,14 @@ def solve_sdp(
         raise InvalidProblemError(msg)
     progress = begun(checked_budget(budget), checked_listener(listener))
     operator = as_operator(data, **options)
+    near = operator.near_one()
+    units = near.power - operator.power
+    progress.power += units
     count = checked_sparsity(sparsity, operator.size)
+    known = None if warm is None else warm.times_two_to(-units)
     with progress.until_interrupted():
-        found = solve_relaxation(operator, count, progress, gap=gap, memory=allowed, warm=warm)
-    return replace(found, status=ending(progress, found.status))
+        found = solve_relaxation(near, count, progress, gap=gap, memory=allowed, warm=known)
+    return replace(found.times_two_to(units), status=ending(progress, found.status))
 
 
 def verify(certificate: Certificate, data: Any, **expected: Unpack[Expected]) -> Proof:
@@ -423,12 +436,12 @@ def _evaluate(
 ) -> tuple[Indices, Vector, float, bool]:
     """Recompute loadings and objective in float64: the judge is never the solver."""
     support, raw = candidate.support, candidate.loadings
-    keep_own = raw is not None and (candidate.constrained or not refit)
+    keep_own = raw is not None and not candidate.fitted and (candidate.constrained or not refit)
     if raw is not None and (keep_own or candidate.fitted):
         loadings = np.asarray(raw, dtype=np.float64)
         loadings = loadings / np.linalg.norm(loadings)
     else:
-        loadings = leading_on_support(operator, support, start=raw, late=progress.late, rough=ROUGH)[1]
+        loadings = leading_on_support(operator, support, start=raw, late=progress.late)[1]
     loadings = fix_sign(loadings)
     objective = operator.quadratic_form(support, loadings)
     kept = loadings != 0.0

@@ -17,6 +17,7 @@ from typing import Any
 
 from certpca.checkpoint import Checkpoint
 from certpca.errors import InvalidProblemError
+from certpca.rounded import times_two_to
 
 DEFAULT_SECONDS = 600.0  # for a call that proves something, where no budget is given
 clock = time.perf_counter  # tests put another one here
@@ -111,6 +112,7 @@ class Progress:
         self._set_aside = 0.0
         self._steps = 0
         self._history: list[Step] = []
+        self.power = 0  # steps are told in units of the data: those of the algorithm times two to this
         self._call = _Call()
         self._whole: Progress | None = None  # what this is a part of
 
@@ -129,7 +131,7 @@ class Progress:
         """
         inner = Progress(self._budget, None if quiet else self.listener, checkpoint)
         inner.deadline = inner._begin + max(share * (self.remaining - self._set_aside), 0.0)
-        inner._call, inner._whole = self._call, self
+        inner._call, inner._whole, inner.power = self._call, self, self.power
         if after is not None:
             inner.earlier, inner._offset = after.earlier, after.seconds - after.earlier
             inner._history = list(after.history)
@@ -209,8 +211,8 @@ class Progress:
         best = self._history[-1] if self._history else Step(0.0, -math.inf)
         step = Step(
             self.seconds,
-            max(objective, best.objective),
-            min(upper_bound, best.upper_bound),
+            max(times_two_to(objective, self.power, 0.0), best.objective),
+            min(times_two_to(upper_bound, self.power, math.inf), best.upper_bound),
             note,
         )
         if step.objective > best.objective or step.upper_bound < best.upper_bound:

@@ -24,7 +24,8 @@ from certpca.arguments import (
 from certpca.arrays import Indices, Vector, namespace, to_vector
 from certpca.budget import Budget, Listener, Progress, begun
 from certpca.errors import InvalidProblemError
-from certpca.operators import DataOptions, Operator, as_operator, from_data
+from certpca.operators import DataOptions, Operator, as_operator
+from certpca.operators.build import from_rows
 from certpca.operators.inputs import is_sparse
 from certpca.operators.readers import Reader
 from certpca.result import Solution, Source
@@ -222,14 +223,7 @@ class _Rows:
 
     def operator(self, chosen: Indices) -> Operator:
         """Stand for some of the rows, prepared as all of them are."""
-        source = self._source
-        return from_data(
-            self._take(chosen),
-            center=source.center,
-            scale=source.scale,  # type: ignore[arg-type]
-            missing="mean" if source.fill_missing else "error",
-            names=self._names,
-        )
+        return from_rows(self._take(chosen), self._source, self._names)
 
     def explained(self, chosen: Indices, fitted: Operator, solutions: Iterable[Solution]) -> Vector:
         """Return the share of some rows' variance that components explain, in the units of the rows they come from."""

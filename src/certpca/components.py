@@ -1,5 +1,6 @@
 """Several components, one after the other, each from what the earlier ones leave of the matrix."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
@@ -191,9 +192,12 @@ def decompose(
             found.append(replace(solution, support=support, size=operator.size))
             if progress.interrupted:
                 break
-    adjusted, total = _joint_variance(operator, _columns(operator.size, found))
-    own = [operator.quadratic_form(component.support, component.loadings) for component in found]
-    return Decomposition(tuple(found), np.array(own), adjusted, total, trace, deflation, disjoint, operator)
+    near = operator.near_one()
+    units = near.power - operator.power
+    adjusted, total = _joint_variance(near, _columns(operator.size, found))
+    own = np.array([near.quadratic_form(component.support, component.loadings) for component in found])
+    own, adjusted, total = np.ldexp(own, units), np.ldexp(adjusted, units), math.ldexp(total, units)
+    return Decomposition(tuple(found), own, adjusted, total, trace, deflation, disjoint, operator)
 
 
 def remaining_problem(operator: Operator, found: Sequence[Solution], deflation: str, *, disjoint: bool) -> Operator:

@@ -17,8 +17,8 @@ from certpca.errors import InvalidDataError, InvalidProblemError
 from certpca.operators import Operator, from_data
 from certpca.operators.covariance import Covariance
 from certpca.operators.inputs import is_sparse
-from certpca.operators.moments import dense_moments, genotype_code, sparse_moments
-from certpca.operators.sparse_format import sound_sparse
+from certpca.operators.moments import dense_moments, possible_code, sparse_moments
+from certpca.operators.sparse_format import by_columns, sound_sparse
 from certpca.result import Status
 from certpca.solvers import Solver
 
@@ -74,6 +74,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Variance that all together explain by regression.
     mean_, scale_ : ndarray of shape (n_features,)
         What is subtracted and divided by (zeros and ones where switched off).
+    missing_code_ : int or None
+        What marks missing values beside NaN, in all samples that are scored later: -9 where the model was fitted to
+        integers without other negative numbers.
     support_ : ndarray
         Sorted indices of the features with a nonzero loading in any component.
     solutions_ : tuple of Solution
@@ -134,6 +137,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if data.shape[0] < 2 and self.center:
             msg = f"Found array with n_samples={data.shape[0]}: a covariance needs at least two samples"
             raise InvalidProblemError(msg)
+        # Decided once: whether -9 means missing must not depend on which samples come together later.
+        self.missing_code_ = None if is_sparse(data) else possible_code(data)
         operator = self._operator(data)
         found = decompose(
             operator,
@@ -190,18 +195,21 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         del y
         check_is_fitted(self)
         data = self._checked(X, reset=False)
-        if hasattr(data, "toarray"):
-            from scipy.sparse import csc_array
-
-            columns = csc_array(data, copy=True)
-            columns.sum_duplicates()
-            moments = sparse_moments(columns, center=True)
+        if is_sparse(data):
+            moments = sparse_moments(self._with_nan(by_columns(data)), center=True)
         else:
-            moments = dense_moments(data, genotype_code(data), center=True)
-        squares = (moments.squares + moments.count * (moments.mean - self.mean_) ** 2) / self.scale_**2
-        scores = self._projections(data)
-        total = float(squares.sum())
-        return float(((scores @ self._inverse_gram()) * scores).sum()) / total if total > 0 else 0.0
+            moments = dense_moments(data, self.missing_code_, center=True)
+        # Lengths before squares, and these of numbers near one: neither overflows or vanishes.
+        lengths = (
+            np.ldexp(np.sqrt(moments.squares), moments.power),
+            np.sqrt(moments.count) * (moments.mean - self.mean_),
+        )
+        parts = np.stack(lengths) / self.scale_
+        unit = float(np.abs(parts).max())
+        if unit == 0.0:
+            return 0.0
+        scores = self._projections(data) / unit
+        return float(((scores @ self._inverse_gram()) * scores).sum()) / float(((parts / unit) ** 2).sum())
 
     def problem(self, X: Any, component: int) -> Operator:  # noqa: N803
         """Rebuild from the training data the matrix a component was found on, for `certpca.verify`."""
@@ -232,16 +240,25 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         # Only columns of the support matter, so holes elsewhere are never looked at.
         part, mean = data[:, self.support_], self.mean_[self.support_]
         weights = (self.components_ / self.scale_).T[self.support_]
-        sparse = hasattr(data, "toarray")
-        if sparse and not np.isnan(part.data).any():
-            return np.asarray(part @ weights - mean @ weights)
-        part = part.toarray() if sparse else part
-        code = None if sparse else genotype_code(data)
-        holes = np.isnan(part) if code is None else part == code
+        if is_sparse(data):
+            part = self._with_nan(part)
+            if not np.isnan(part.data).any():
+                return np.asarray(part @ weights - mean @ weights)
+            part = part.toarray()
+        code = self.missing_code_
+        holes = np.isnan(part) if code is None else np.isnan(part) | (part == code)
         if self.missing == "error" and holes.any():
             msg = f"X has missing values (coded {code}); use missing='mean' to put the column mean there"
             raise InvalidDataError(msg)
         return np.asarray((np.where(holes, mean, part) - mean) @ weights)
+
+    def _with_nan(self, data: Any) -> Any:
+        """Put NaN for the mark of missing values among the entries of sparse samples."""
+        if self.missing_code_ is None or not (data.data == self.missing_code_).any():
+            return data
+        marked = data.astype(np.float64)
+        marked.data[marked.data == self.missing_code_] = np.nan
+        return marked
 
     def _checked(self, data: Any, *, reset: bool) -> Any:
         allow_missing: bool | str = "allow-nan" if self.missing == "mean" else True

@@ -139,12 +139,14 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.dual_coef_ = np.array([part.component for part in found.components])
         self.support_ = np.flatnonzero((self.dual_coef_ != 0).any(axis=0))
         self.n_components_ = self.dual_coef_.shape[0]
-        images = np.asarray(operator.matmat(self.dual_coef_.T))
+        near = operator.near_one()
+        images = np.asarray(near.matmat(self.dual_coef_.T))
         squares = np.einsum("ij,ij->j", self.dual_coef_.T, images)
-        self._lengths = np.sqrt(np.where(squares > 0, squares, 1.0))
-        self.explained_variance_ = ((images / self._lengths) ** 2).sum(axis=0) / size
-        total = operator.trace() / size
-        self.explained_variance_ratio_ = self.explained_variance_ / total if total > 0 else 0 * self.explained_variance_
+        lengths = np.sqrt(np.where(squares > 0, squares, 1.0))
+        variance, total = ((images / lengths) ** 2).sum(axis=0) / size, near.trace() / size
+        self._lengths = np.ldexp(lengths, near.power // 2)
+        self.explained_variance_ = np.ldexp(variance, near.power)
+        self.explained_variance_ratio_ = variance / total if total > 0 else 0 * variance
         self._remember(data, operator)
         return self
 

@@ -134,6 +134,7 @@ def candidate_state(candidate: Candidate) -> dict[str, Any]:
         "details": dict(candidate.details),
         "certificate": None if certificate is None else certificate_state(certificate),
         "constrained": candidate.constrained,
+        "fitted": candidate.fitted,
     }
 
 

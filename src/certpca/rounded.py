@@ -3,6 +3,8 @@
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
+NORMAL = 2.0**-1021
+
 
 def up(value: float, digits: int = 6) -> str:
     """Write a number with that many digits, never below it.
@@ -49,3 +51,11 @@ def _percent(share: float, places: int, way: str) -> str:
     if abs(share) >= 1e6:  # so many digits would tell nothing
         return f"{_rounded(100 * share, 3, way)}%"
     return f"{(100 * Decimal(share)).quantize(Decimal(1).scaleb(-places), way)}%"
+
+
+def times_two_to(value: float, power: int, away: float) -> float:
+    """Multiply by two to the power; below the normal range that rounds, and then one step towards `away` is safe."""
+    if power == 0 or not math.isfinite(value):
+        return value
+    product = math.ldexp(value, power) if power < 0 or abs(value) < math.ldexp(1.0, 1023 - power) else math.inf
+    return math.nextafter(product, away) if value > 0 and product < NORMAL and power < 0 else product

@@ -24,6 +24,7 @@ MOST_STEPS = 10**8  # of a history, and entries of anything else that is listed 
 LONGEST_NAME = 10_000  # characters of a feature's name
 LONGEST_TEXT = 2_000  # of any other text
 LONGEST_FILE_NAME = 255
+LONGEST_WHOLE = 100  # digits of a whole number; which of them are too large, its field says
 MOST_READING_VALUES = 10**6  # in the record of how a file was read, such as samples kept
 DEEPEST_READING = 6
 UNIT_LENGTH = 1e-6  # how far from one the length of loadings may be
@@ -262,6 +263,12 @@ _CERTIFICATE = fields(
     },
 )
 
+
+def _held(value: Any, where: str) -> None:
+    """Allow the certificate of a solution; earlier versions only named its file."""
+    (_FILE_NAME if isinstance(value, str) else either(null, _CERTIFICATE))(value, where)
+
+
 _SOLUTION = fields(
     {
         "format": one_of(SOLUTION_FORMAT),
@@ -287,7 +294,7 @@ _SOLUTION = fields(
         "gap": either(null, number()),
         "message": text(),
         "reading": READING,
-        "certificate": either(null, _FILE_NAME, _CERTIFICATE),  # earlier versions only named its file
+        "certificate": _held,
     },
 )
 

@@ -32,10 +32,11 @@ from certpca.arguments import (
 from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Budget, Listener, Progress, begun
 from certpca.certificates.goals import Goal, Shared
+from certpca.certificates.near_one import solution_in_data_units
 from certpca.certificates.proving import Prover
 from certpca.certificates.search import find_certificate
 from certpca.checkpoint import opened
-from certpca.linalg.eigen import ROUGH, leading_eigenpairs, leading_on_support
+from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
 from certpca.linalg.swaps import SwapSearch
 from certpca.operators import DataOptions, Operator, as_operator, on_host
 from certpca.result import Candidate, Certificate, Solution, Status, ending, share_lost
@@ -176,9 +177,12 @@ def path(
         asked = {"sparsities": wanted, "certify": certify, **({"target_gap": target_gap} if certify else {})}
         return {**run_facts("path", operator, rng), **asked}
 
+    near = operator.near_one()
+    units = near.power - operator.power
     with opened(checkpoint, facts) as states, progress.until_interrupted():
         whole = progress.part(checkpoint=states)
-        search = _Search(operator, wanted, whole)
+        whole.power += units
+        search = _Search(near, wanted, whole)
         share = (1 - SEARCHING_BEFORE_PROOFS if certify else 1 - SEARCHING) * whole.remaining
         with whole.setting_aside(share if whole.timed else 0.0):
             search.run(rng)
@@ -191,13 +195,13 @@ def path(
     ):
         proved = None if certificate is None or status is not Status.CONVERGED else certificate.status
         found = _Found(support, loadings, proved or status, search.largest, certificate)
-        solution = solve(operator, sparsity, found)
+        solution = solve(near, sparsity, found)
         if solutions and solution.objective < solutions[-1].objective:  # rounding, where padding gained nothing
             solution = solve(
-                operator, sparsity, replace(found, support=solutions[-1].support, loadings=solutions[-1].loadings)
+                near, sparsity, replace(found, support=solutions[-1].support, loadings=solutions[-1].loadings)
             )
         solutions.append(solution)
-    return Path(tuple(solutions), whole.seconds)
+    return Path(tuple(solution_in_data_units(solution, units) for solution in solutions), whole.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +302,7 @@ class _Search:
         middle = self._middle
         share = 1.0 if len(self._sparsities) == 1 else MIDDLE
         first = solve(self._operator, self._sparsities[middle], rng=rng, budget=self._progress.part(share))
-        self._keep(middle, first.support)
+        self._keep(middle, first.support, first.loadings)
         self.largest = first.objective / first.relative_objective if first.objective > 0 else 0.0
         if self.largest == 0.0:  # every support is as good as any other
             for j, support in enumerate(self.supports):
@@ -306,10 +310,11 @@ class _Search:
 
     def _threshold_once(self) -> None:
         """Give every sparsity the largest entries of the middle's image, where there is no time for more."""
-        image = np.abs(self._images([self._runner(self._middle)])[:, 0])
+        image = self._images([self._runner(self._middle)])[:, 0]
         for j, sparsity in enumerate(self._sparsities):
             if j != self._middle:
-                self._keep(j, top_k(image, sparsity))
+                support = top_k(np.abs(image), sparsity)
+                self._keep(j, support, image[support])
 
     def _is_better(self, runner: _Runner) -> bool:
         return bool(runner.value > self._objectives[runner.owner] * BETTER)
@@ -358,7 +363,7 @@ class _Search:
             made = find_certificate(self._operator, sparsity, *known, goal, progress)
             self._progress.earlier += progress.earlier
             if made.objective > self._objectives[j] * BETTER:
-                self._keep(j, made.support)
+                self._keep(j, made.support, made.loadings)
             found.append(made)
         return found
 
@@ -378,10 +383,10 @@ class _Search:
                 image[self.supports[j - 1]] = np.inf
                 self._offer(j, top_k(image, self._sparsities[j]))
 
-    def _keep(self, j: int, support: Indices) -> None:
+    def _keep(self, j: int, support: Indices, start: Vector | None = None) -> None:
         self.supports[j] = support
         self._objectives[j], self.loadings[j] = leading_on_support(
-            self._host, support, late=self._progress.late, rough=ROUGH
+            self._host, support, start=start, late=self._progress.late
         )
         self._seen[j].add(_key(support))
 
@@ -398,7 +403,7 @@ class _Search:
             search = Auto.polish(search, progress)
         if search.objective <= known * BETTER:
             return False
-        self._keep(j, search.support)
+        self._keep(j, search.support, search.loadings)
         return True
 
     def _starts(self, rng: np.random.Generator) -> Iterator[_Runner]:

@@ -30,6 +30,7 @@ from certpca.plain_results import (
 from certpca.result import Certificate, Solution
 from certpca.schema import (
     CERTIFICATE_FORMAT,
+    LONGEST_WHOLE,
     MOST_JSON_BYTES,
     PATH_FORMAT,
     SOLUTION_FORMAT,
@@ -280,7 +281,7 @@ def _read_json(file: Path, form: str, what: str, *, named: bool = False) -> dict
     """Read a JSON file; where it is `named` by another file and not by the user, it must be a regular one."""
     try:
         with open_beside(file.parent, file.name) if named else file.open("rb") as stream:
-            fields = json.loads(_content(stream), object_pairs_hook=_without_repeats)
+            fields = json.loads(_content(stream), parse_int=_whole, object_pairs_hook=_without_repeats)
     except FileNotFoundError as error:
         msg = f"there is no file {str(file)!r}"
         raise DataFileError(msg) from error
@@ -305,6 +306,13 @@ def _content(stream: IO[bytes]) -> str:
             msg = f"it is larger than {MOST_JSON_BYTES >> 20} MiB"
             raise ValueError(msg)
     return b"".join(parts).decode("utf-8")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > LONGEST_WHOLE:
+        msg = f"it has a whole number of {len(digits)} digits"
+        raise ValueError(msg)
+    return int(digits)
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,6 +1,10 @@
 """Parquet files that are streamed give what the same table in memory gives."""
 
 import json
+import os
+import subprocess
+import sys
+import textwrap
 import time
 import tracemalloc
 from pathlib import Path
@@ -197,3 +201,52 @@ def test_the_command(tmp_path: Path, rng: Any, capsys: Any) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,5\n")
     assert main(["solve", str(tmp_path / "a.csv"), "-k", "1", "--memory", "1"]) == 2
     assert "memory: only for files that can be streamed (.npy, .parquet" in capsys.readouterr().err
+
+
+MEASURED = """
+    import sys
+    import numpy as np
+    import certpca
+
+    def peak(name="VmHWM:"):
+        with open("/proc/self/status") as lines:
+            return next(int(line.split()[1]) for line in lines if line.startswith(name)) << 10
+
+    def work(file, memory):
+        data = certpca.read_parquet(file, memory=memory)
+        opened = peak("VmRSS:")
+        operator = certpca.from_data(data)
+        operator.matmat(np.ones((operator.size, 2)))
+        operator.factor().sample_product(np.ones((operator.rows, 2)))
+        return opened
+
+    work(sys.argv[1], 1e-6)  # so that libraries are loaded and warm
+    opened = work(sys.argv[2], float(sys.argv[3]))
+    print(peak() - opened)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell how much memory was used")
+@pytest.mark.parametrize(("rows", "size", "group"), [(1000, 12_000, 1000), (1000, 12_000, 250), (24_000, 500, 4000)])
+def test_the_process_keeps_to_the_budget(tmp_path: Path, rows: int, size: int, group: int) -> None:
+    """A wide file, or one with many rows, of 96 MB takes little more than the 30 MB allowed, in a process of its own.
+
+    Pages of a file that is mapped would count, and so would what Arrow decodes at once or keeps.
+    """
+    pyarrow, parquet = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
+    column = np.random.default_rng(0).standard_normal(rows)
+    for name, height in (("warm", 20), ("data", rows)):
+        width = size if height > 20 else 50
+        table = pyarrow.table({f"f{index}": np.roll(column, index)[:height] for index in range(width)})
+        parquet.write_table(table, tmp_path / f"{name}.parquet", row_group_size=group, use_dictionary=False)
+    files = str(tmp_path / "warm.parquet"), str(tmp_path / "data.parquet")
+    assert (tmp_path / "data.parquet").stat().st_size > 90e6
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(MEASURED), *files, "0.03"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert int(done.stdout) < 60e6  # with what the allocators of three libraries keep for themselves

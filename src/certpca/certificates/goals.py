@@ -11,6 +11,7 @@ import numpy as np
 from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Late, never
 from certpca.certificates.checker import Examiner
+from certpca.certificates.near_one import NearExaminer, examiner_of
 from certpca.certificates.proof_costs import ProofCosts
 from certpca.certificates.proving import ROUNDED_UP
 from certpca.linalg.eigen import leading_on_support
@@ -78,9 +79,9 @@ class Shared:
         return "dual" in self.__dict__
 
     @cached_property
-    def examiner(self) -> Examiner:
+    def examiner(self) -> Examiner | NearExaminer:
         """The checker, with the data prepared."""
-        return Examiner(self._operator.source())
+        return examiner_of(self._operator)
 
     @cached_property
     def costs(self) -> ProofCosts:

@@ -9,6 +9,7 @@ from certpca import budget
 from certpca.arrays import Indices, Vector
 from certpca.certificates.checker import Examiner
 from certpca.certificates.checker.check import Proof
+from certpca.certificates.near_one import NearExaminer, examiner_of
 from certpca.certificates.proof_costs import ProofCosts
 from certpca.operators.base import Operator
 from certpca.result import Certificate
@@ -17,16 +18,19 @@ ROUNDED_UP = 1e-8  # relative; what another machine's roundings may add to the c
 
 
 class Prover:
-    """Makes certificates for one operator and one sparsity; `costs` predicts how long that takes, and learns."""
+    """Makes certificates for one operator and one sparsity, in the units of the operator.
+
+    `costs` predicts how long that takes, and learns.
+    """
 
     def __init__(
         self,
         operator: Operator,
         sparsity: int,
-        examiner: Examiner | None = None,
+        examiner: Examiner | NearExaminer | None = None,
         costs: ProofCosts | None = None,
     ) -> None:
-        self._examiner = Examiner(operator.source()) if examiner is None else examiner
+        self._examiner = examiner_of(operator) if examiner is None else examiner
         self.costs = ProofCosts(operator) if costs is None else costs
         self._operator, self._sparsity = operator, sparsity
         self._latest: tuple[Certificate, Proof] | None = None
@@ -60,7 +64,7 @@ class Prover:
             loadings=loadings,
             evidence=evidence,
             tree=tree,
-            reading=self._operator.reading,
+            reading=dict(self._operator.reading),
         )
         begin = budget.clock()
         proof = self._examiner.examine(draft)

@@ -18,6 +18,7 @@ from certpca.certificates.checker.limits import LARGEST_DENSE
 from certpca.certificates.dual_steps import root_point, split_regions, without_the_rest
 from certpca.certificates.evidence import cover_evidence, level_of, point_evidence, tree_of
 from certpca.certificates.goals import Goal, Incumbent, Shared
+from certpca.certificates.near_one import NearExaminer
 from certpca.certificates.proving import Prover
 from certpca.certificates.stalling import Stall
 from certpca.certificates.tree_states import TreeStates
@@ -79,7 +80,7 @@ def _status(certificate: Certificate, goal: Goal, progress: Progress) -> Status:
     return ending(progress, Status.STALLED if progress.stalled else Status.CONVERGED)
 
 
-def verified(certificate: Certificate, examiner: Examiner) -> Certificate:
+def verified(certificate: Certificate, examiner: Examiner | NearExaminer) -> Certificate:
     """Return a certificate from a checkpoint if it holds."""
     try:
         examiner.check(certificate)

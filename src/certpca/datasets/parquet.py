@@ -16,6 +16,9 @@ from certpca.operators.file_reader import LoadableReader, as_run
 from certpca.operators.readers import DEFAULT_MEMORY, bytes_in_use, runs
 from certpca.optional import require
 
+BUFFER_BYTES = 1 << 16  # of a column chunk on its way from the disk
+ARROW_SHARE = 8  # of the budget, in parts: what Arrow may hold at a time while columns are copied out of it
+
 
 def columns_of(schema: Any) -> list[str]:
     """Return the names of the columns; what pandas stores as the index names rows and is none."""
@@ -33,7 +36,8 @@ def read_parquet(
     """Open a Parquet file without reading it; the result is samples x features wherever data are asked for.
 
     Columns are read on their own. Products walk over row groups where these fit the memory budget, over columns
-    otherwise. What is null is missing (NaN).
+    otherwise. What is null is missing (NaN). The file's own directory, about 1.5 kB for each column of each row group,
+    comes on top of the budget.
 
     Parameters
     ----------
@@ -58,7 +62,8 @@ def read_parquet(
         raise DataFileError(msg)
     wanted, without = as_texts("columns", columns), as_texts("leave_out", leave_out) or ()
     try:
-        opened = parquet.ParquetFile(file, memory_map=True, pre_buffer=False)
+        # Not mapped: pages of a map count as memory of the process. Column chunks are read through small buffers.
+        opened = parquet.ParquetFile(file, memory_map=False, pre_buffer=False, buffer_size=BUFFER_BYTES)
         reader = ParquetReader(opened, str(file), wanted, set(without), memory)
         reader.reading = without_defaults({"columns": wanted, "drop": without or None})
         return reader
@@ -135,8 +140,9 @@ class ParquetReader(LoadableReader):
         for index in range(metadata.num_row_groups):
             statistics = metadata.row_group(index).column(place).statistics
             if statistics is None or not statistics.has_null_count:  # nothing is noted: look
-                return bool(self._file.read(columns=[name]).column(name).null_count)
-            if statistics.null_count:
+                if self._file.read_row_group(index, columns=[name]).column(name).null_count:
+                    return True
+            elif statistics.null_count:
                 return True
         return False
 
@@ -171,14 +177,23 @@ class ParquetReader(LoadableReader):
         return self._numbers(list(range(self._edges.size - 1)), names)
 
     def _numbers(self, groups: list[int], names: tuple[str, ...]) -> NDArray[Any]:
-        try:
-            table = self._file.read_row_groups(groups, columns=list(dict.fromkeys(names)))
-        except (OSError, ValueError) as error:
-            msg = f"{self._label!r} cannot be read, the file is damaged or cut off: {error}"
-            raise DataFileError(msg) from error
-        found = np.empty((table.num_rows, len(names)), dtype=self.dtype, order="F")
-        for index, name in enumerate(names):
-            found[:, index] = table.column(name).to_numpy()
+        """Copy columns out of Arrow a few at a time: what it decodes is freed before it decodes more."""
+        rows = int(sum(self._edges[group + 1] - self._edges[group] for group in groups))
+        found = np.empty((rows, len(names)), dtype=self.dtype, order="F")
+        width = max(1, self.bytes_allowed // (ARROW_SHARE * 2 * 8 * max(1, rows)))
+        for part in runs(len(names), width):
+            some = names[part]
+            try:
+                table = self._file.read_row_groups(groups, columns=list(dict.fromkeys(some)))
+            except (OSError, ValueError) as error:
+                msg = f"{self._label!r} cannot be read, the file is damaged or cut off: {error}"
+                raise DataFileError(msg) from error
+            for index, name in enumerate(some, part.start):
+                start = 0
+                for chunk in table.column(name).chunks:  # one after another: together they would be copied once more
+                    found[start : start + len(chunk), index] = chunk.to_numpy(zero_copy_only=False)
+                    start += len(chunk)
+            del table
         return found
 
     def resident_bytes(self) -> int:

@@ -364,13 +364,13 @@ class PlinkFile(Reader):
         self._walk(self._chosen, work, threads)
         return product
 
-    def sample_product(self, scores: Array, mean: Vector, square: Vector, fill: Vector | None) -> Array:
+    def sample_product(self, scores: Array, mean: Vector, weight: Vector, fill: Vector | None) -> Array:
         """Multiply there and back while packed variants are in the cache."""
         if not packed.compiled():
-            return super().sample_product(scores, mean, square, fill)
+            return super().sample_product(scores, mean, weight, fill)
         threads = packed.threads_to_use()
         added, holes = self._products(scores, threads), self._holes(fill)
-        turned = added.turned(self._padded(scores))
+        turned, square = added.turned(self._padded(scores)), weight**2
 
         def work(thread: int, part: slice, table: packed.Packed, here: Indices) -> None:
             numbers = None if holes is None else holes[part]

@@ -335,13 +335,11 @@ def _is_table(archive: Any, name: str) -> bool:
 
 def _read_parquet(file: Path, wanted: _Wanted) -> Table:
     parquet = require("pyarrow.parquet", extra="parquet", purpose="reading .parquet files")
-    about = parquet.read_metadata(file)
-    schema = parquet.read_schema(file)
-    held = columns_of(schema)
+    rows, held = int(parquet.read_metadata(file).num_rows), columns_of(parquet.read_schema(file))
     left = chosen_columns(held, len(held), wanted.columns, wanted.drop, str(file))
     wanted_names = [held[index] for index in left]
     understood = ", ".join(left_out(len(held) - len(left)))
-    if wanted.memory is not None or 8 * about.num_rows * len(left) >= STREAMED_FROM:
+    if wanted.memory is not None or 8 * rows * len(left) >= STREAMED_FROM:
         reader = read_parquet(file, columns=wanted_names, memory=wanted.budget)
         return Table(reader, reader.names, understood=understood)
     frame = parquet.read_table(file, columns=wanted_names)

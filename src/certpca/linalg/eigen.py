@@ -51,13 +51,11 @@ def leading_eigenpairs(
     rng: np.random.Generator | int = 0,
     start: Vector | None = None,
     late: Late = never,
-    rough: float = np.inf,
 ) -> Eigenpairs:
     """Return the leading eigenpairs with residuals ‖Av − λv‖ ≤ accuracy · λ₁.
 
     `start` is a guess of the first eigenvector, used by the Krylov method. Where it gets `late` the best pairs so far
-    are returned, with their residual, after two products at least and not before the residual is below `rough`; LAPACK
-    cannot be cut short.
+    are returned, with their residual, after two products at least; LAPACK cannot be cut short.
 
     By the residual bound the returned values are within accuracy · λ₁ of eigenvalues.
     """
@@ -72,8 +70,8 @@ def leading_eigenpairs(
             pass  # ARPACK keeps what it has to itself
     generator = np.random.default_rng(rng)
     if isinstance(operator, StreamedCovariance) and operator.one_walk and operator.rows <= operator.size:
-        return _through_samples(operator, count, goal, generator, start, late, rough)
-    return _block_krylov(operator, count, goal, generator, start, late, rough)
+        return _through_samples(operator, count, goal, generator, start, late)
+    return _block_krylov(operator, count, goal, generator, start, late)
 
 
 def _largest_pairs(matrix: Vector, count: int) -> tuple[Vector, Vector]:
@@ -144,12 +142,11 @@ def _through_samples(
     rng: np.random.Generator,
     start: Vector | None,
     late: Late,
-    rough: float,
 ) -> Eigenpairs:
     """Find eigenvectors u of FFᵀ and return those of FᵀF, Fᵀu; a residual of u is one of Fᵀu but for √(λ₁/λ)."""
     space: Any = _SampleSpace(operator)
     begin = None if start is None else to_vector(space.factor.times(operator.adopt(start[:, None])))[:, 0]
-    found = _block_krylov(space, min(count, space.size), goal, rng, begin, late, rough, max(WALK_WIDTH, count + 2))
+    found = _block_krylov(space, min(count, space.size), goal, rng, begin, late, max(WALK_WIDTH, count + 2))
     vectors = to_vector(space.factor.transposed_times(operator.adopt(found.vectors)))
     lengths = np.linalg.norm(vectors, axis=0)
     return Eigenpairs(found.values, vectors / np.where(lengths > 0, lengths, 1.0), found.residual)
@@ -162,7 +159,6 @@ def _block_krylov(
     rng: np.random.Generator,
     start: Vector | None,
     late: Late,
-    rough: float,
     width: int | None = None,
 ) -> Eigenpairs:
     """Grow an orthonormal Krylov basis block by block, restarting when it is large."""
@@ -200,7 +196,7 @@ def _block_krylov(
         full = basis.shape[1] >= size
         if residual <= goal or full or (stalled >= 12 and residual < 1e3 * goal):
             break
-        if products > 1 and best.residual <= rough and late():
+        if products > 1 and late():
             break
         if basis.shape[1] + width > largest:
             kept = operator.adopt(np.ascontiguousarray(rotation[:, : 2 * width]))
@@ -234,7 +230,7 @@ def _orthonormal_against(
 
 
 def leading_on_support(
-    operator: Operator, support: Indices, *, start: Vector | None = None, late: Late = never, rough: float = np.inf
+    operator: Operator, support: Indices, *, start: Vector | None = None, late: Late = never
 ) -> tuple[float, Vector]:
     """Return the largest eigenvalue of a principal submatrix and its vector, in float64."""
     if support.size == 1:
@@ -247,6 +243,6 @@ def leading_on_support(
     restricted = Precise(operator.restrict(support))
     if not restricted.trace() > 0:
         return 0.0, np.full(support.size, support.size**-0.5)
-    pairs = leading_eigenpairs(restricted, 1, accuracy=REFIT_ACCURACY, start=start, late=late, rough=rough)
+    pairs = leading_eigenpairs(restricted, 1, accuracy=REFIT_ACCURACY, start=start, late=late)
     vector = pairs.vectors[:, 0]
     return float(pairs.values[0]), np.asarray(vector / np.linalg.norm(vector))

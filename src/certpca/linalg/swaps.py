@@ -55,6 +55,11 @@ class SwapSearch:
         return np.sort(self._members)
 
     @property
+    def loadings(self) -> Vector:
+        """The loadings, in the order of the support."""
+        return self._loadings[np.argsort(self._members)]
+
+    @property
     def width(self) -> int:
         """Number of features in the support."""
         return int(self._members.size)

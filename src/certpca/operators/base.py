@@ -1,5 +1,6 @@
 """The one abstraction under every algorithm: a symmetric positive semidefinite matrix."""
 
+import math
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +17,26 @@ from certpca.result import Source
 
 BLOCK_BYTES = 96 << 20  # of a block of F in float64: smaller ones keep many cores from working together
 WIDEST = 8192  # columns of a block: few enough to keep several workers busy
+ORDINARY_POWER = 64  # of two, up to which numbers count as near one
+# Powers of two between which the largest variance must lie to be told in the units of the data. Below, fewer than ten
+# digits would be left of it; above, sums of variances could overflow.
+SMALLEST_VARIANCE, LARGEST_VARIANCE = -1040, 1000
 LARGEST_FORMED_SIZE = 8192  # an eigendecomposition of this size takes minutes on two cores
+
+
+def even_power(largest: float) -> int:
+    """Return the power of two, an even number, that numbers up to `largest` are divided by to be near one.
+
+    It is 0 for ordinary numbers, whose fourth powers neither overflow nor vanish, and for zero.
+    """
+    power = math.frexp(largest)[1]
+    return 0 if abs(power) <= ORDINARY_POWER or not math.isfinite(largest) else power - power % 2
+
+
+def divided(array: Array, power: int) -> Array:
+    """Divide by an even power of two, which may be beyond the range of numbers itself."""
+    half = math.ldexp(1.0, -power // 2)
+    return array * half * half
 
 
 def column_bounds(depth: int, size: int) -> tuple[slice, ...]:
@@ -91,6 +111,9 @@ class Operator(ABC):
     Three verbs are abstract; the rest is derived and overridden only for speed. Products are
     computed in the floating type of the panel they are given, so a float64 panel gets
     float64 accuracy from int8 or float32 data; `adopt` gives the type that is fastest.
+
+    Algorithms work on `near_one()`: the same matrix but for a power of two, which rounds nothing. What they find is in
+    units of 2 to its `power`; `source` is that of the matrix itself.
     """
 
     size: int
@@ -100,6 +123,7 @@ class Operator(ABC):
     names: tuple[str, ...] | None = None
     description: str = "matrix"
     reading: Mapping[str, Any] = MappingProxyType({})  # how the file behind the numbers was read, for `load_table`
+    power: int = 0
 
     @abstractmethod
     def matmat(self, panel: Array) -> Array:
@@ -143,6 +167,13 @@ class Operator(ABC):
         if min(panel.strides, default=0) < 0:  # not every library takes arrays that run backwards
             panel = panel.copy()
         return self.xp.asarray(panel, dtype=self.dtype, device=self.device)
+
+    def near_one(self) -> "Operator":
+        """Return the matrix divided by a power of two that brings its diagonal near one; itself where it is already."""
+        from certpca.operators.views import Rescaled
+
+        power = even_power(float(to_vector(self.diagonal()).max()))
+        return self if power == 0 else Rescaled(self, power)
 
     def restrict(self, indices: Indices) -> "Operator":
         """Return the principal submatrix as an operator."""

@@ -5,13 +5,14 @@
 
 import math
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any, Literal, TypedDict
 
 import numpy as np
 
 from certpca.arrays import Vector, is_host, namespace, to_device, to_vector
 from certpca.errors import InvalidDataError, InvalidProblemError
-from certpca.operators.base import Operator
+from certpca.operators.base import LARGEST_VARIANCE, ORDINARY_POWER, SMALLEST_VARIANCE, Operator
 from certpca.operators.covariance import Covariance, DenseCovariance, SparseCovariance, Standardisation
 from certpca.operators.dask_data import DaskCovariance, DaskReader, dask_array_reader, on_workers
 from certpca.operators.explicit import ExplicitOperator, SparseOperator
@@ -35,11 +36,19 @@ from certpca.operators.moments import (
 from certpca.operators.readers import ArrayReader, Reader
 from certpca.operators.sparse_format import by_columns
 from certpca.operators.streamed import StreamedCovariance
+from certpca.result import Source
 
+LARGEST_WEIGHT = 2.0**1020
 STREAMED_FROM = 2 << 30  # bytes of a memory map from which it is walked over by blocks that fit a budget
 
 Missing = Literal["error", "mean"]
 Scale = bool | Literal["2pq"]
+
+
+class Undecided(Enum):
+    """Says that what marks missing values is to be found out from the data."""
+
+    UNDECIDED = "undecided"
 
 
 class DataOptions(TypedDict, total=False):
@@ -166,6 +175,45 @@ def from_data(
     >>> certpca.from_data(np.array([[1.0, 2.0], [3.0, 2.5], [5.0, 2.0]])).diagonal().round(3).tolist()
     [4.0, 0.083]
     """
+    return _covariance(
+        data, center=center, scale=scale, missing=missing, ddof=ddof, device=device, client=client, names=names
+    )
+
+
+def from_rows(rows: Any, source: Source, names: Any = None) -> Covariance:
+    """Stand for some rows of data that were looked at as a whole: what marks missing values is not decided again.
+
+    Parameters
+    ----------
+    rows
+        In memory, dense or scipy.sparse.
+    source
+        Of all rows.
+    names
+        One name for each feature.
+    """
+    return _covariance(
+        rows,
+        center=source.center,
+        scale=source.scale,  # type: ignore[arg-type]
+        missing="mean" if source.fill_missing else "error",
+        names=names,
+        code=source.missing,
+    )
+
+
+def _covariance(
+    data: Any,
+    *,
+    center: bool,
+    scale: Scale,
+    missing: Missing,
+    ddof: int | None = None,
+    device: str | None = None,
+    client: Any = None,
+    names: Any = None,
+    code: int | Undecided | None = Undecided.UNDECIDED,
+) -> Covariance:
     _check_options(missing, scale, ddof, center=center)
     reading = dict(getattr(data, "reading", None) or {})
     if isinstance(data, np.memmap) and (data.nbytes >= STREAMED_FROM or client is not None):
@@ -196,7 +244,7 @@ def from_data(
         given = values = by_columns(values)
     if client is not None:
         values = on_workers(values, client)
-    kind, code, moments = _looked_at(values, center=center)
+    kind, code, moments = _looked_at(values, code, center=center)
     _refuse_bad_values(moments, labels, missing, code)
     if kind is SparseCovariance and moments.any_missing:
         values = _fill_sparse(values, moments.mean)
@@ -223,14 +271,17 @@ def _check_options(missing: Missing, scale: Scale, ddof: int | None, *, center: 
         raise InvalidProblemError(msg)
 
 
-def _looked_at(values: Any, *, center: bool) -> tuple[type[Covariance], int | None, Moments]:
+def _looked_at(
+    values: Any, code: int | Undecided | None, *, center: bool
+) -> tuple[type[Covariance], int | None, Moments]:
     """Return the kind of operator for the data, what marks missing values in them, and their moments."""
     if isinstance(values, Reader):
         kind = DaskCovariance if isinstance(values, DaskReader) else StreamedCovariance
         return kind, values.missing_code(), values.moments(center=center)
     if is_sparse(values):
         return SparseCovariance, None, sparse_moments(values, center=center)
-    code = genotype_code(values)
+    if isinstance(code, Undecided):
+        code = genotype_code(values)
     return DenseCovariance, code, dense_moments(values, code, center=center)
 
 
@@ -313,9 +364,9 @@ def _refuse_bad_values(moments: Moments, names: tuple[str, ...] | None, missing:
     if infinite.size:
         msg = f"{label_of(int(infinite[0]), names)} holds infinite values; replace them or mark them missing (NaN)"
         raise InvalidDataError(msg)
-    huge = np.flatnonzero(~np.isfinite(moments.squares))
+    huge = np.flatnonzero(~np.isfinite(moments.squares) | ~np.isfinite(moments.mean))
     if huge.size:
-        msg = f"{label_of(int(huge[0]), names)} holds values too large to square; divide the data by a constant"
+        msg = f"{label_of(int(huge[0]), names)} holds values too large to add up; divide the data by a constant"
         raise InvalidDataError(msg)
     holes = np.flatnonzero(moments.count < moments.rows)
     if holes.size and missing == "error":
@@ -341,17 +392,14 @@ def _standardisation(
     center: bool,
     scale: Scale,
 ) -> Standardisation:
-    variance = moments.squares / divisor
-    if not variance.any():
+    spread = moments.squares / divisor  # variances of columns that are divided by 2 to a power of their own
+    if not spread.any():
         what = "constant" if center else "zero"
         msg = f"every column is {what}, so there is no variance to explain; check that features are columns"
         raise InvalidDataError(msg)
-    weight = np.ones_like(variance)
-    if scale == "2pq":
-        weight = 1.0 / np.sqrt(_expected_variance(moments, names))
-        variance = variance * weight**2
-    elif scale:
-        flat = np.flatnonzero(variance == 0.0)
+    unit = 1.0
+    if scale is True:
+        flat = np.flatnonzero(spread == 0.0)
         if flat.size:
             what = "constant" if center else "zero"
             msg = (
@@ -359,8 +407,17 @@ def _standardisation(
                 "so its correlation is undefined; drop it, or use the covariance (scale=False), where it does no harm"
             )
             raise InvalidDataError(msg)
-        weight = 1.0 / np.sqrt(variance)
-        variance = np.ones_like(variance)
+        with np.errstate(over="ignore"):
+            weight = np.ldexp(1.0 / np.sqrt(spread), -np.asarray(moments.power))
+        _refuse_small_columns(weight, names)
+        variance = np.ones_like(spread)
+    else:
+        half = _common_half(spread, moments.power, names)
+        weight, unit = np.full(spread.size, math.ldexp(1.0, -half)), math.ldexp(1.0, 2 * half)
+        variance = np.ldexp(spread, 2 * (np.asarray(moments.power) - half))
+        if scale == "2pq":
+            expected = _expected_variance(moments, names)
+            weight, variance = weight / np.sqrt(expected), variance / expected
     mean = moments.mean if center else np.zeros_like(moments.mean)
     holes = moments.any_missing
     if holes and not center:
@@ -368,8 +425,38 @@ def _standardisation(
         msg = "missing='mean' needs center=True: without centring, fill missing values before"
         raise InvalidProblemError(msg)
     return Standardisation(
-        mean, weight, variance, float(divisor), center, scale, code if holes else None, holes and code is None
+        mean, weight, variance, float(divisor), center, scale, code if holes else None, holes and code is None, unit
     )
+
+
+def _common_half(spread: Vector, power: Any, names: tuple[str, ...] | None) -> int:
+    """Return the power of two that all columns are divided by: 0 for ordinary data.
+
+    Variances are reported in the units of the data, so they must be numbers there.
+    """
+    reach = np.where(spread > 0, np.frexp(spread)[1] + 2 * np.asarray(power), np.iinfo(np.int64).min)
+    largest = int(reach.argmax())
+    top = int(reach[largest])
+    if SMALLEST_VARIANCE <= top <= LARGEST_VARIANCE:
+        return 0 if abs(top) <= ORDINARY_POWER else top // 2
+    small = top < 0
+    msg = (
+        f"{label_of(largest, names)} has the largest variance, about 1e{top * math.log10(2):.0f}: too "
+        f"{'small' if small else 'large'} to square in double precision; {'multiply' if small else 'divide'} the data "
+        f"by a constant, such as 2**{abs(top) // 2}, or use correlations (scale=True)"
+    )
+    raise InvalidDataError(msg)
+
+
+def _refuse_small_columns(weight: Vector, names: tuple[str, ...] | None) -> None:
+    """Refuse columns whose numbers have lost digits already, or soon will."""
+    bad = np.flatnonzero(~((weight > 0) & (weight < LARGEST_WEIGHT)))
+    if bad.size:
+        msg = (
+            f"{label_of(int(bad[0]), names)} holds values too small, or too large, for double precision "
+            f"({bad.size} such columns); multiply or divide them by a constant"
+        )
+        raise InvalidDataError(msg)
 
 
 def _expected_variance(moments: Moments, names: tuple[str, ...] | None) -> Vector:
@@ -394,9 +481,11 @@ def _working_type(values: Any, moments: Moments) -> Any:
         narrow = values.dtype.itemsize < 8 and (values.dtype.kind == "f" or values.dtype.itemsize <= 2)
     else:
         narrow = not xp.isdtype(values.dtype, (xp.float64, xp.int64, xp.int32))
+    if not narrow:
+        return np.dtype(np.float64) if on_host else xp.float64
     spread = math.sqrt(float(moments.squares.mean()) / moments.rows)
     level = float(np.abs(moments.mean).max())
     ordinary = 1e-6 < spread < 1e6  # squares of variances must fit single precision too
-    if narrow and ordinary and level <= 100.0 * spread:
+    if ordinary and level <= 100.0 * spread:
         return np.dtype(np.float32) if on_host else xp.float32
     return np.dtype(np.float64) if on_host else xp.float64

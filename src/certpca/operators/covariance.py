@@ -1,20 +1,25 @@
 """The covariance or correlation of a data matrix, never formed.
 
 With X of m rows, column means μ, column weights w (1, or one over the standard deviation) and
-a divisor c, the operator is A = FᵀF with F = (X − 1μᵀ) diag(w) / √c.
+a divisor c, the operator is A = FᵀF with F = (X − 1μᵀ) diag(w) / √c. Where numbers of X are so large or so small that
+products of their products would overflow or vanish, the weights are divided by a power of two, and what the verbs
+return is multiplied by its square, the unit.
 """
 
+import math
 from abc import abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self, final
 
 import numpy as np
 
 from certpca.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_vector
-from certpca.operators.base import Factor, Operator
+from certpca.operators.base import Factor, Operator, even_power
 from certpca.result import Source
 
+SINGLE_REACH = 2.0**60  # of weights whose columns are still in the range of single precision
 SMALLEST_BLOCK_BYTES = 4 << 20
 FORM_BYTES = 2 << 20  # of columns standardised for a quadratic form: larger ones are new pages of memory each time
 FEW_ENTRIES = 0.25  # share of entries of a sparse column up to which it is multiplied before it is centred
@@ -26,8 +31,8 @@ class Standardisation:
     """What is done to each column before products: subtract `mean`, multiply by `weight`.
 
     `mean` is zero where centring is off. `variance` is the diagonal of the operator, and
-    `divisor` the number the products are divided by. `missing` is the integer that codes a
-    missing value, or None where none are missing or they are NaN.
+    `divisor` the number the products are divided by; both are turned back by `unit`, an even power of two. `missing`
+    is the integer that codes a missing value, or None where none are missing or they are NaN.
     """
 
     mean: Vector
@@ -38,19 +43,23 @@ class Standardisation:
     scale: bool | str
     missing: int | None = None
     has_nan: bool = False
+    unit: float = 1.0
 
     def take(self, indices: Indices) -> "Standardisation":
         """Keep some columns."""
-        return Standardisation(
-            self.mean[indices],
-            self.weight[indices],
-            self.variance[indices],
-            self.divisor,
-            self.center,
-            self.scale,
-            self.missing,
-            self.has_nan,
-        )
+        return replace(self, mean=self.mean[indices], weight=self.weight[indices], variance=self.variance[indices])
+
+    def near_one(self) -> tuple["Standardisation", int]:
+        """Return the same in a unit in which the largest variance is near one, and what power of two that unit is."""
+        power = math.frexp(self.unit)[1] - 1
+        half = even_power(float(self.variance.max())) // 2
+        weight, variance = np.ldexp(self.weight, -half), np.ldexp(self.variance, -2 * half)
+        return replace(self, weight=weight, variance=variance, unit=1.0), power + 2 * half
+
+    @property
+    def fits_single(self) -> bool:
+        """Whether the columns themselves, their means and their weights can be told apart in single precision."""
+        return bool((self.weight < SINGLE_REACH).all() and (self.weight > 1 / SINGLE_REACH).all())
 
 
 class Covariance(Operator):
@@ -92,33 +101,63 @@ class Covariance(Operator):
     def _like(self, vector: Vector, panel: Array) -> Array:
         return self.xp.asarray(vector, dtype=panel.dtype, device=self.device)
 
+    @cached_property
+    def _fits_single(self) -> bool:
+        return self._columns.fits_single
+
+    def _widely(self, product: Callable[[Array], Array], panel: Array) -> Array:
+        """Multiply in double precision where single precision has no room for the data, whatever type is asked for."""
+        xp = self.xp
+        if self._fits_single or panel.dtype == xp.float64:
+            return product(panel)
+        return xp.astype(product(xp.astype(panel, xp.float64)), panel.dtype)
+
+    def _in_units(self, product: Array) -> Array:
+        """Divide products of columns as the matrix asks for."""
+        divided = product / self._columns.divisor
+        return divided if self._columns.unit == 1.0 else divided * self._columns.unit
+
+    def near_one(self) -> Operator:
+        """Let the weights bring the numbers near one; the data stay as they are."""
+        columns = self._columns
+        if columns.unit == 1.0 and even_power(float(columns.variance.max())) == 0:
+            return self
+        near, power = columns.near_one()
+        made = type(self)(self._data, near, self.dtype, self.names, self.description, self._given)
+        made.power = self.power + power
+        return made
+
     def matmat(self, panel: Array) -> Array:
         """Multiply with one walk over the data."""
-        xp = self.xp
+        return self._widely(self._multiplied, panel)
+
+    def _multiplied(self, panel: Array) -> Array:
         mean, weight = self._like(self._columns.mean, panel), self._like(self._columns.weight, panel)
         weighted = weight[:, None] * panel
         product, total = self._through_rows(weighted, mean @ weighted)
-        return weight[:, None] * (product - mean[:, None] * xp.reshape(total, (1, -1))) / self._columns.divisor
+        return self._in_units(weight[:, None] * (product - mean[:, None] * self.xp.reshape(total, (1, -1))))
 
     def columns(self, indices: Indices) -> Array:
         """Multiply the transposed data by a few standardised columns."""
-        scores = self._standardised(indices, self.dtype)
+        return self._widely(self._correlated, self._standardised(indices, self.dtype))
+
+    def _correlated(self, scores: Array) -> Array:
         mean, weight = self._like(self._columns.mean, scores), self._like(self._columns.weight, scores)
         total = self.xp.sum(scores, axis=0)
-        return weight[:, None] * (self._back(scores) - mean[:, None] * total[None, :]) / self._columns.divisor
+        return self._in_units(weight[:, None] * (self._back(scores) - mean[:, None] * total[None, :]))
 
     def diagonal(self) -> Array:
         """Return the variances found when the data were checked."""
-        return self.xp.asarray(self._columns.variance, dtype=self.dtype, device=self.device)
+        return self.xp.asarray(self._columns.variance * self._columns.unit, dtype=self.dtype, device=self.device)
 
     def trace(self) -> float:
         """Sum the variances."""
-        return float(self._columns.variance.sum())
+        return float(self._columns.variance.sum()) * self._columns.unit
 
     def submatrix(self, indices: Indices) -> Vector:
         """Centre a few columns explicitly and multiply in float64."""
         scores = to_vector(self._standardised(indices, self.xp.float64))
-        return np.asarray(scores.T @ scores) / self._columns.divisor
+        return np.asarray(self._in_units(scores.T @ scores))
 
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
         """Square the length of the scores, by blocks of columns."""
@@ -128,7 +167,7 @@ class Covariance(Operator):
         for start in range(0, support.size, width):
             part = slice(start, start + width)
             total += to_vector(self._standardised(support[part], self.xp.float64)) @ loadings[part]
-        return float(total @ total) / self._columns.divisor
+        return float(self._in_units(total @ total))
 
     def source(self) -> Source:
         """Return the data as they were given and what is done to them."""
@@ -144,11 +183,15 @@ class Covariance(Operator):
 
     def standardisation(self) -> tuple[Vector, Vector]:
         """Return what is subtracted from each column and what it is then divided by."""
-        return self._columns.mean, 1.0 / self._columns.weight
+        return self._columns.mean, 1.0 / (self._columns.weight * math.sqrt(self._columns.unit))
+
+    @property
+    def _root(self) -> float:
+        return math.sqrt(self._columns.divisor) / math.sqrt(self._columns.unit)
 
     def factor(self) -> Factor:
         """Give the standardised data themselves."""
-        root = float(np.sqrt(self._columns.divisor))
+        root = self._root
         return Factor(self.rows, self.size, lambda columns, dtype: self._standardised(columns, dtype) / root)
 
     def restrict(self, indices: Indices) -> Operator:
@@ -165,10 +208,10 @@ class Covariance(Operator):
         return type(self)(*parts)
 
     def _standardised(self, indices: Indices | slice, dtype: Any) -> Array:
-        raw = self._raw_columns(indices, dtype)
+        raw = self._raw_columns(indices, dtype if self._fits_single else self.xp.float64)
         mean = self._like(self._columns.mean[indices], raw)
         weight = self._like(self._columns.weight[indices], raw)
-        return (raw - mean[None, :]) * weight[None, :]
+        return self.xp.astype((raw - mean[None, :]) * weight[None, :], dtype, copy=False)
 
 
 @final
@@ -224,7 +267,7 @@ class DenseCovariance(Covariance):
         for block in self._row_blocks(self.xp.float64):
             centred = (to_vector(block) - mean) * weight
             total += centred.T @ centred
-        return total / self._columns.divisor
+        return np.asarray(self._in_units(total))
 
     def _through_rows(self, panel: Array, shift: Array) -> tuple[Array, Array]:
         xp = self.xp

@@ -209,10 +209,10 @@ class DaskReader(Reader):
         *parts, sums = self.cluster.gather([*self._transposed_times(product, fill, shift), total])
         return np.concatenate(parts), sums
 
-    def sample_product(self, scores: Array, mean: Vector, square: Vector, fill: Vector | None) -> Array:
+    def sample_product(self, scores: Array, mean: Vector, weight: Vector, fill: Vector | None) -> Array:
         """Multiply there and back within each block and add up in their order."""
         self._walked += 1.0
-        columns = (self.split(mean), self.split(square), self.split(fill))
+        columns = (self.split(mean), self.split(weight), self.split(fill))
         there = self.cluster.share(scores)
         parts = self.cluster.map("sample-product", _sample_product, self.blocks, *columns, scores=there)
         return self.cluster.gather([self.cluster.sum_in_order("sample-product", parts)])[0]
@@ -403,8 +403,8 @@ def _transposed_times(block: Reader, fill: Vector | None, scores: Array, shift: 
     return block.transposed_times(scores if shift is None else scores - shift[None, :], fill)
 
 
-def _sample_product(block: Reader, mean: Vector, square: Vector, fill: Vector | None, scores: Array) -> Array:
-    return block.sample_product(scores, mean, square, fill)
+def _sample_product(block: Reader, mean: Vector, weight: Vector, fill: Vector | None, scores: Array) -> Array:
+    return block.sample_product(scores, mean, weight, fill)
 
 
 def _column_sums(scores: Array, shift: Array) -> Array:

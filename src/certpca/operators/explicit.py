@@ -4,9 +4,9 @@ from typing import Any, final
 
 import numpy as np
 
-from certpca.arrays import Array, Indices, Vector, device_of, namespace
+from certpca.arrays import Array, Indices, Vector, device_of, namespace, to_vector
 from certpca.errors import InvalidProblemError
-from certpca.operators.base import LARGEST_FORMED_SIZE, Factor, Operator
+from certpca.operators.base import LARGEST_FORMED_SIZE, Factor, Operator, divided, even_power
 from certpca.result import Source
 
 
@@ -35,6 +35,15 @@ class ExplicitOperator(Operator):
     def diagonal(self) -> Array:
         """Read off."""
         return self.xp.linalg.diagonal(self._matrix)
+
+    def near_one(self) -> Operator:
+        """Divide a copy of the matrix."""
+        power = even_power(float(to_vector(self.diagonal()).max()))
+        if power == 0:
+            return self
+        made = ExplicitOperator(divided(self._matrix, power), self.names, self.description, self._given)
+        made.power = self.power + power
+        return made
 
     def restrict(self, indices: Indices) -> Operator:
         """Copy the submatrix."""
@@ -80,6 +89,15 @@ class SparseOperator(Operator):
     def submatrix(self, indices: Indices) -> Vector:
         """Expand only the rows and columns asked for."""
         return np.asarray(self._matrix[:, indices][indices].toarray(), dtype=np.float64)
+
+    def near_one(self) -> Operator:
+        """Divide a copy of the matrix."""
+        power = even_power(float(to_vector(self.diagonal()).max()))
+        if power == 0:
+            return self
+        made = SparseOperator(divided(self._matrix, power), self.names, self.description, self._given)
+        made.power = self.power + power
+        return made
 
     def restrict(self, indices: Indices) -> Operator:
         """Keep the submatrix sparse."""

@@ -115,12 +115,12 @@ class FileReader(LoadableReader):
         copy = self._copy
         return super().normal_product(panel, shift, fill) if copy is None else copy.normal_product(panel, shift, fill)
 
-    def sample_product(self, scores: Array, mean: Vector, square: Vector, fill: Vector | None) -> Array:
+    def sample_product(self, scores: Array, mean: Vector, weight: Vector, fill: Vector | None) -> Array:
         """Likewise; one walk over the copy."""
         copy = self._copy
         if copy is None:
-            return super().sample_product(scores, mean, square, fill)
-        return copy.sample_product(scores, mean, square, fill)
+            return super().sample_product(scores, mean, weight, fill)
+        return copy.sample_product(scores, mean, weight, fill)
 
 
 def as_run(columns: slice | Indices, size: int) -> slice | Indices:

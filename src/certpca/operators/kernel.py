@@ -4,6 +4,7 @@ Entry (i, j) is k(x_i, x_j). Centring in feature space multiplies by H = I − 1
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from functools import partial
 from typing import Any, final
 
@@ -11,8 +12,9 @@ import numpy as np
 
 from certpca.arrays import Array, Indices, Vector, namespace
 from certpca.errors import InvalidDataError, InvalidProblemError
-from certpca.operators.base import LARGEST_FORMED_SIZE, Factor, Operator
+from certpca.operators.base import LARGEST_FORMED_SIZE, Factor, Operator, divided, even_power
 from certpca.operators.explicit import factor_of_matrix
+from certpca.result import Source
 
 KernelFunction = Callable[[Any, Any], Any]
 
@@ -61,11 +63,12 @@ class KernelOperator(Operator):
     ) -> None:
         self._samples = samples
         self._kernel = kernel
+        self._undivided: KernelOperator | None = None  # where this is that one divided by a power of two
         self.size = int(samples.shape[0])
         self.xp, self.dtype, self.device = namespace(np.empty(0)), np.dtype(np.float64), "cpu"
         self.names = names
         self.description = description
-        self._whole: Vector | None = None  # where one block holds it
+        self._held: Vector | None = None  # where one block holds it
         self.row_means = np.zeros(self.size)
         raw_diagonal = np.empty(self.size)
         for rows, block in self._row_blocks():
@@ -87,14 +90,29 @@ class KernelOperator(Operator):
         if not np.isfinite(block).all():
             msg = "the kernel returned values that are not finite; check its parameters and the scale of the data"
             raise InvalidDataError(msg)
-        return block
+        return block if self._undivided is None else np.asarray(divided(block, self.power))
+
+    def near_one(self) -> Operator:
+        """Divide kernel values as soon as they are there."""
+        power = even_power(float(self._diagonal.max()))
+        if power == 0 or self._undivided is not None:
+            return self
+        made = copy(self)
+        made._undivided, made._held, made.power = self, None, power
+        made.row_means, made.mean = divided(self.row_means, power), float(divided(self.mean, power))
+        made._diagonal = divided(self._diagonal, power)
+        return made
+
+    def source(self) -> Source:
+        """Form the matrix as it is."""
+        return super().source() if self._undivided is None else self._undivided.source()
 
     def _row_blocks(self) -> Iterator[tuple[slice, Vector]]:
         height = max(1, BLOCK_BYTES // (8 * self.size))
         if height >= self.size:
-            if self._whole is None:
-                self._whole = self._evaluate(slice(None), slice(None))
-            yield slice(0, self.size), self._whole
+            if self._held is None:
+                self._held = self._evaluate(slice(None), slice(None))
+            yield slice(0, self.size), self._held
             return
         for start in range(0, self.size, height):
             rows = slice(start, min(start + height, self.size))

@@ -1,11 +1,13 @@
 """Whether a given matrix is symmetric and positive semidefinite, and if not, what shows it."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from certpca.arrays import Array, is_host, namespace, to_vector
 from certpca.errors import InvalidDataError
+from certpca.operators.base import LARGEST_VARIANCE, SMALLEST_VARIANCE, divided, even_power
 from certpca.operators.inputs import is_sparse
 from certpca.operators.sparse_format import by_columns
 
@@ -42,6 +44,7 @@ def checked_dense_matrix(matrix: Array) -> Array:
         row, column = _first(~finite)
         raise _entry_error(NOT_FINITE, row, column, float(matrix[row, column]))
     largest = float(xp.max(xp.abs(matrix)))
+    _refuse_extreme(largest)
     difference = xp.abs(matrix - matrix.T)
     if float(xp.max(difference)) > _tolerance_of(_host_type(matrix)) * largest:
         row, column = divmod(int(xp.argmax(difference)), matrix.shape[1])
@@ -63,6 +66,7 @@ def checked_sparse_matrix(matrix: Any) -> Any:
         row, column = (int(part[bad[0]]) for part in coordinates.coords)
         raise _entry_error(NOT_FINITE, row, column, float(matrix.data[bad[0]]))
     largest = float(np.abs(matrix.data).max(initial=0.0))
+    _refuse_extreme(largest)
     difference = abs(matrix - matrix.T)
     if difference.nnz and difference.max() > _tolerance_of(matrix.dtype) * largest:
         row, column = (int(part[difference.tocoo().data.argmax()]) for part in difference.tocoo().coords)
@@ -71,6 +75,17 @@ def checked_sparse_matrix(matrix: Any) -> Any:
         matrix = csc_array((matrix + matrix.T) / 2)
     _refuse_indefinite(matrix, matrix.diagonal(), largest)
     return matrix
+
+
+def _refuse_extreme(largest: float) -> None:
+    """Refuse entries whose sums overflow, or of which few digits are left."""
+    power = math.frexp(largest)[1]
+    if largest > 0 and not SMALLEST_VARIANCE <= power <= LARGEST_VARIANCE:
+        msg = (
+            f"the entries of the matrix, up to {largest:.3g}, are too {'small' if power < 0 else 'large'} for double "
+            f"precision; {'multiply' if power < 0 else 'divide'} them by a constant, such as 2**{abs(power)}"
+        )
+        raise InvalidDataError(msg)
 
 
 def _refuse_indefinite(matrix: Any, diagonal: Array, largest: float) -> None:
@@ -82,7 +97,9 @@ def _refuse_indefinite(matrix: Any, diagonal: Array, largest: float) -> None:
     if on_host[lowest] < -INDEFINITE_TOLERANCE * largest:
         what = "the matrix must be positive semidefinite, but a diagonal entry is negative"
         raise _entry_error(what, lowest, lowest, on_host[lowest])
-    smallest, greatest = _extreme_eigenvalues(matrix)
+    power = even_power(largest)
+    near = matrix if power == 0 else divided(matrix, power)
+    smallest, greatest = (float(divided(value, -power)) for value in _extreme_eigenvalues(near))
     if smallest < -INDEFINITE_TOLERANCE * greatest:
         msg = (
             f"the matrix must be positive semidefinite, but it has the eigenvalue {smallest:.6g} "

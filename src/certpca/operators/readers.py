@@ -101,12 +101,13 @@ class Reader(ABC):
         scores = self.times(panel, fill) - shift[None, :]
         return self.transposed_times(scores, fill), scores.sum(axis=0)
 
-    def sample_product(self, scores: Array, mean: Vector, square: Vector, fill: Vector | None) -> Array:
-        """Return (X − 1·meanᵀ)·diag(square)·(X − 1·meanᵀ)ᵀ·scores; by columns this takes one walk over the file."""
+    def sample_product(self, scores: Array, mean: Vector, weight: Vector, fill: Vector | None) -> Array:
+        """Return (X − 1·meanᵀ)·diag(weight)²·(X − 1·meanᵀ)ᵀ·scores; by columns this takes one walk over the file."""
         product = np.zeros(scores.shape, dtype=scores.dtype)
-        centre, squares, total = mean.astype(scores.dtype), square.astype(scores.dtype), scores.sum(axis=0)
+        centre, weights, total = mean.astype(scores.dtype), weight.astype(scores.dtype), scores.sum(axis=0)
         for part, block in self.column_blocks(scores.dtype, fill):
-            inner = squares[part, None] * (block.T @ scores - centre[part, None] * total)
+            # Weights one after the other: their squares may be out of range.
+            inner = weights[part, None] * (weights[part, None] * (block.T @ scores - centre[part, None] * total))
             product += block @ inner - centre[part] @ inner
         return product
 
@@ -243,18 +244,20 @@ class RowReader(Reader):
             total += scores.sum(axis=0)
         return product, total
 
-    def scatter(self, mean: Vector, fill: Vector | None) -> Vector:
-        """Return (X − 1·meanᵀ)ᵀ(X − 1·meanᵀ) in one walk over the rows."""
+    def scatter(self, mean: Vector, weight: Vector, fill: Vector | None) -> Vector:
+        """Return diag(weight)(X − 1·meanᵀ)ᵀ(X − 1·meanᵀ)diag(weight) in one walk over the rows."""
         size = self.shape[1]
         total: Vector = np.zeros((size, size))
         for _, block in self.row_blocks(np.float64, fill):
             if hasattr(block, "toarray"):  # stays sparse: the means are taken off the sum
-                total += (block.T @ block).toarray() - block.shape[0] * np.outer(mean, mean)
+                scaled, centre, height = block.copy(), mean * weight, block.shape[0]
+                scaled.data *= weight[scaled.indices]
+                total += (scaled.T @ scaled).toarray() - height * np.outer(centre, centre)
                 # Sums over a block differ from the means.
-                rest = np.asarray(block.sum(axis=0)) - block.shape[0] * mean
-                total -= np.outer(rest, mean) + np.outer(mean, rest)
+                rest = np.asarray(scaled.sum(axis=0)) - height * centre
+                total -= np.outer(rest, centre) + np.outer(centre, rest)
             else:
-                centred = block - mean
+                centred = (block - mean) * weight
                 total += centred.T @ centred
         return total
 

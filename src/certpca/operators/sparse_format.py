@@ -135,8 +135,8 @@ def _checked_starts(starts: Any, along: int, places: int, held: Any, form: str) 
     return starts, int(starts[-1])
 
 
-def _checked_indices(indices: Any, most: int, what: str) -> NDArray[Any]:
-    indices = np.asarray(indices)
+def _checked_indices(given: Any, most: int, what: str) -> NDArray[Any]:
+    indices: NDArray[Any] = np.asarray(given)
     if indices.dtype.kind not in "iu" or indices.ndim != 1:
         _refuse(f"{what} indices must be a list of whole numbers, they are {indices.dtype}")
     if indices.size:

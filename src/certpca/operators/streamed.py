@@ -1,7 +1,7 @@
 """The covariance of data that stay in a file: every product is a walk over a reader."""
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -53,9 +53,8 @@ class StreamedCovariance(Covariance):
         large = 8 * self.size**2 > self._data.bytes_allowed or self.size > FORMED_UP_TO
         if large or self.rows <= FORMED_FROM * self.size or not isinstance(self._data, RowReader) or self.one_walk:
             return None
-        weight = self._columns.weight
-        total = self._data.scatter(self._columns.mean, self._fill) * weight[:, None] * weight / self._columns.divisor
-        return ExplicitOperator(total, self.names, self.description)
+        total = self._data.scatter(self._columns.mean, self._columns.weight, self._fill)
+        return ExplicitOperator(self._in_units(total), self.names, self.description)
 
     def matmat(self, panel: Array) -> Array:
         """Walk over the file, unless the matrix is at hand."""
@@ -78,7 +77,7 @@ class StreamedCovariance(Covariance):
 
     def factor(self) -> Factor:
         """Give the standardised data themselves, with products by walks over the file."""
-        root = float(np.sqrt(self._columns.divisor))
+        root = self._root
 
         def forth(panel: Array) -> Array:
             mean, weight = self._like(self._columns.mean, panel), self._like(self._columns.weight, panel)
@@ -90,10 +89,11 @@ class StreamedCovariance(Covariance):
             return weight[:, None] * (self._back(scores) - mean[:, None] * scores.sum(axis=0)[None, :]) / root
 
         def around(scores: Array) -> Array:
-            columns = self._columns
-            product: Array = self._data.sample_product(scores, columns.mean, columns.weight**2, self._fill)
-            return product / columns.divisor
+            return self._in_units(
+                self._data.sample_product(scores, self._columns.mean, self._columns.weight, self._fill)
+            )
 
+        forth, back, around = (partial(self._widely, product) for product in (forth, back, around))
         return replace(super().factor(), forth=forth, back=back, around=around if self.one_walk else None)
 
     def _through_rows(self, panel: Array, shift: Array) -> tuple[Array, Array]:

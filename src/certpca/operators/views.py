@@ -1,5 +1,6 @@
 """Operators that change how another operator is seen, without touching its data."""
 
+import math
 from collections.abc import Callable
 from typing import Any, final
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from certpca.arrays import Array, Indices, Vector, to_numpy
 from certpca.errors import InvalidProblemError
-from certpca.operators.base import Factor, Operator
+from certpca.operators.base import Factor, Operator, divided
 from certpca.result import Source
 
 
@@ -58,6 +59,58 @@ class Restricted(Operator):
 
 
 @final
+class Rescaled(Operator):
+    """An operator divided by an even power of two: what it returns is divided, and its factor by the root."""
+
+    def __init__(self, operator: Operator, power: int) -> None:
+        self._operator, self._power = operator, power
+        self.power = operator.power + power
+        self.size = operator.size
+        self.xp, self.dtype, self.device = operator.xp, operator.xp.float64, operator.device
+        self.names = operator.names
+        self.description = operator.description
+
+    def matmat(self, panel: Array) -> Array:
+        """Divide in double precision: single precision may have no room for the products."""
+        xp = self.xp
+        product = self._operator.matmat(xp.astype(panel, xp.float64, copy=False))
+        return xp.astype(divided(product, self._power), panel.dtype, copy=False)
+
+    def columns(self, indices: Indices) -> Array:
+        """Divide columns."""
+        return self.xp.astype(divided(self._operator.columns(indices), self._power), self.dtype, copy=False)
+
+    def diagonal(self) -> Array:
+        """Divide the diagonal."""
+        return self.xp.astype(divided(self._operator.diagonal(), self._power), self.dtype, copy=False)
+
+    def trace(self) -> float:
+        """Divide the trace."""
+        return float(divided(self._operator.trace(), self._power))
+
+    def submatrix(self, indices: Indices) -> Vector:
+        """Divide a submatrix."""
+        return np.asarray(divided(self._operator.submatrix(indices), self._power))
+
+    def quadratic_form(self, support: Indices, loadings: Vector) -> float:
+        """Ask the operator, which may need no submatrix."""
+        return float(divided(self._operator.quadratic_form(support, loadings), self._power))
+
+    def source(self) -> Source:
+        """Ask the operator: certificates are about its matrix."""
+        return self._operator.source()
+
+    def factor(self) -> Factor:
+        """Divide the factor."""
+        whole, xp, root = self._operator.factor(), self.xp, math.ldexp(1.0, -self._power // 2)
+
+        def block(columns: slice, dtype: Any) -> Array:
+            return xp.astype(whole.block(columns, xp.float64) * root, dtype, copy=False)
+
+        return Factor(whole.depth, whole.size, block)
+
+
+@final
 class HostView(Operator):
     """An operator on a device, seen as NumPy."""
 
@@ -66,6 +119,7 @@ class HostView(Operator):
         self.size = operator.size
         self.xp, self.device = np, "cpu"
         self.dtype = to_numpy(operator.diagonal()).dtype
+        self.power = operator.power
         self.names = operator.names
         self.description = operator.description
         self.reading = operator.reading
@@ -94,6 +148,11 @@ class HostView(Operator):
     def source(self) -> Source:
         """Ask the operator behind the view."""
         return self._operator.source()
+
+    def near_one(self) -> Operator:
+        """Divide behind the view, where it may be cheaper."""
+        near = self._operator.near_one()
+        return self if near is self._operator else HostView(near)
 
     def restrict(self, indices: Indices) -> Operator:
         """Restrict behind the view, where it may be cheaper."""

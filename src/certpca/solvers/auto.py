@@ -103,17 +103,16 @@ class Auto:
                 status = Status.OUT_OF_BUDGET
                 break
         finalists = sorted(best.values(), key=lambda item: -item[0])[: method.finalists]
-        winner = finalists[0][1]
-        winning = -np.inf
+        winner, loadings, winning = finalists[0][1], None, -np.inf
         for _, support in finalists:
             if progress.exhausted:
                 status = Status.OUT_OF_BUDGET
                 break
             search = self._polished(operator, support, diagonal, progress)
             if search.objective > winning * (1 + 1e-12):
-                winning, winner = search.objective, search.support
+                winning, winner, loadings = search.objective, search.support, search.loadings
         accurate = value if pairs.residual <= (ROUGH if progress.late() else 1e-8) else None
-        return Candidate(winner, status, largest_eigenvalue=accurate)
+        return Candidate(winner, status, loadings, accurate, fitted=loadings is not None)
 
     def starting_images(
         self, operator: Operator, vectors: Vector, weights: Vector, diagonal: Vector, rng: np.random.Generator

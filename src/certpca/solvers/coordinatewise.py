@@ -44,5 +44,5 @@ class Coordinatewise:
         while progress.tick(search.objective):
             swaps = search.improving_swaps()
             if swaps.positions.size == 0 or not search.apply(swaps, 1):
-                return Candidate(search.support, Status.CONVERGED, largest_eigenvalue=value)
-        return Candidate(search.support, Status.OUT_OF_BUDGET, largest_eigenvalue=value)
+                return Candidate(search.support, Status.CONVERGED, search.loadings, value, fitted=True)
+        return Candidate(search.support, Status.OUT_OF_BUDGET, search.loadings, value, fitted=True)

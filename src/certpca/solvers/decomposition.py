@@ -86,7 +86,8 @@ class Decomposition:
                 dense[chosen] = loadings
             else:
                 idle += 1
-        return Candidate(np.flatnonzero(dense), status, largest_eigenvalue=value)
+        support = np.flatnonzero(dense)
+        return Candidate(support, status, dense[support], value, fitted=True)
 
     def _working_set(self, dense: Vector, image: Vector, diagonal: Vector, rng: np.random.Generator) -> Indices:
         """Mix entries that look ready to leave or enter with random ones, half inside, half outside."""
@@ -177,9 +178,11 @@ def _coordinate_ascent(problems: NDArray[np.float64], start: Vector) -> tuple[Ve
             new = np.where((rest <= 0.0) & (new == 0.0), old, new)
             points[:, coordinate] = new
             images += (new - old)[:, None] * problems[rows, :, coordinate]
-        length = np.sqrt(np.einsum("ai,ai->a", points, points))
-        points /= length[:, None]
-        images /= length[:, None]
+        for norm in (np.inf, 2):  # the largest entry first: squares of tiny ones vanish
+            length = np.linalg.norm(points, norm, axis=1)[:, None]
+            length[length == 0.0] = 1.0
+            points /= length
+            images /= length
         after = np.einsum("ai,ai->a", points, images)
         if (after - before <= 1e-12 * np.abs(after)).all():
             break

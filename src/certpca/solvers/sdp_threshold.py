@@ -176,9 +176,11 @@ def _beta(relaxation: Relaxation) -> float:
 def _constants(operator: Operator, relaxation: Relaxation, proved: float, beta: float, width: int) -> dict[str, float]:
     """Return what the paper's theorem speaks of, and how the relaxation was solved."""
     leader = int(np.argmax(relaxation.weights))
-    u = relaxation.vectors[:, [leader]]
-    image = to_vector(operator.matmat(operator.adopt(u)))
-    captured = float(relaxation.weights[leader] * (u * image).sum())
+    captured = relaxation.lower
+    if relaxation.weights.size > 1:
+        u = relaxation.vectors[:, [leader]]
+        image = to_vector(operator.matmat(operator.adopt(u)))
+        captured = float(relaxation.weights[leader] * (u * image).sum())
     # A row of A is no longer than √(A_ii λ_max), since A² ⪯ λ_max A; and λ_max is at most the trace.
     longest = math.sqrt(float(to_vector(operator.diagonal()).max()) * operator.trace())
     return {

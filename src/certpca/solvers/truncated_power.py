@@ -90,7 +90,7 @@ class TruncatedPower:
                     break
                 if not progress.tick(objective if comparable else 0.0):
                     kept = top_k(np.abs(loadings), sparsity)
-                    own = loadings[kept] if self.nonnegative else None
+                    own = loadings[kept]
                     return Candidate(support[kept], Status.OUT_OF_BUDGET, own, constrained=self.nonnegative)
         return Candidate(support, Status.CONVERGED, loadings, constrained=self.nonnegative)
 

@@ -228,7 +228,7 @@ def fingerprint(source: Source, *, thin_apart: bool = True) -> str:
         if bytewise.any():
             whole.update(_bytes_of(stored if bytewise.all() else stored[:, bytewise], np.int8))
         if not bytewise.all():
-            others.update(_bytes_of(stored[:, ~bytewise], np.float64))
+            others.update(_bytes_of(stored[:, ~bytewise] if bytewise.any() else stored, np.float64))
     digest = blake2b(repr((rows, size, sorted(source.normalisation().items()))).encode(), digest_size=20)
     for text in (np.packbits(small).tobytes(), whole.digest(), others.digest()):
         digest.update(text)
@@ -238,8 +238,9 @@ def fingerprint(source: Source, *, thin_apart: bool = True) -> str:
 
 
 def _bytes_of(columns: NDArray[Any], kind: Any) -> memoryview:
-    """Return the numbers in a type, column after column."""
-    return np.ascontiguousarray(columns.astype(kind, copy=False).T).data
+    """Return the numbers in a type, column after column; the two zeros of floating point are one number."""
+    turned = columns.astype(kind, copy=False).T
+    return np.ascontiguousarray(turned if turned.dtype.kind != "f" else turned + 0.0).data
 
 
 def _in_bytes(stored: NDArray[Any]) -> NDArray[np.bool_]:

@@ -121,8 +121,9 @@ def _numbers(values: Any, used: int) -> NDArray[Any]:
     return data[:used]
 
 
-def _starts(starts: Any, along: int, values: Any) -> NDArray[Any]:
-    starts, entries = np.asarray(starts), len(values.data)
+def _starts(given: Any, along: int, values: Any) -> NDArray[Any]:
+    starts: NDArray[Any] = np.asarray(given)
+    entries = len(values.data)
     require(
         starts.dtype.kind in "iu" and starts.shape == (along + 1,), "indptr of the sparse matrix does not fit its shape"
     )
@@ -135,8 +136,8 @@ def _starts(starts: Any, along: int, values: Any) -> NDArray[Any]:
     return starts.astype(np.int64)
 
 
-def _indices(indices: Any, most: int) -> NDArray[Any]:
-    indices = np.asarray(indices)
+def _indices(given: Any, most: int) -> NDArray[Any]:
+    indices: NDArray[Any] = np.asarray(given)
     require(indices.dtype.kind in "iu" and indices.ndim == 1, "indices of the sparse matrix are not whole numbers")
     inside = indices.size == 0 or bool(indices.min() >= 0 and indices.max() < most)
     require(inside, "the sparse matrix has indices outside its shape")

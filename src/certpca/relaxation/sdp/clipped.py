@@ -66,6 +66,12 @@ class ClippedDual:
             "top": np.float64(self.top),
         }
 
+    def times_two_to(self, power: int) -> "ClippedDual":
+        """Return the dual for the matrix times 2 to the power, an even one."""
+        level, top, bound = (math.ldexp(value, power) for value in (self.level, self.top, self.bound))
+        factor, repair = np.ldexp(self.factor, power // 2), np.ldexp(self.repair, power)
+        return replace(self, factor=factor, repair=repair, level=level, top=top, bound=bound)
+
     def dense(self, operator: Operator) -> Vector:
         """Return U in full, for problems small enough."""
         return np.asarray(self.block(np, slice(0, operator.size), np.float64, None))

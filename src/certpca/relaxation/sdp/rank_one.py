@@ -58,10 +58,12 @@ def sparse_direction(
     vector = panel[:, best]
     tolerance = 1e-9 if operator.xp.finfo(operator.dtype).bits == 64 else 1e-6
     for _ in range(ROUNDS):
+        if progress.exhausted:
+            break
         image = to_vector(operator.matmat(operator.adopt(vector[:, None])))[:, 0] / scale
         fresh = _shrunk(image[:, None], sparsity)[:, 0]
         moved, vector = float(np.linalg.norm(fresh - vector)), fresh
-        if moved <= tolerance or progress.exhausted:
+        if moved <= tolerance:
             break
     precise = Precise(operator)
     image = to_vector(precise.matmat(precise.adopt(vector[:, None])))[:, 0] / scale

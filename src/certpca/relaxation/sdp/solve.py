@@ -38,6 +38,12 @@ class DenseDual:
         """Return what the checker needs."""
         return {"matrix": self.packed, "features": self.features, "top": np.float64(self.top)}
 
+    def times_two_to(self, power: int) -> "DenseDual":
+        """Return the dual for the matrix times 2 to the power."""
+        level, top, bound = (math.ldexp(value, power) for value in (self.level, self.top, self.bound))
+        # In double precision: single precision may have no room for it.
+        return DenseDual(np.ldexp(self.packed.astype(np.float64), power), self.features, level, top, bound)
+
     def dense(self, operator: Operator) -> Vector:
         """Return U in full, for problems small enough."""
         whole = operator.submatrix(np.arange(operator.size))
@@ -94,6 +100,13 @@ class Relaxation:
     def gap(self) -> float:
         """Relative duality gap, as estimated."""
         return max(0.0, 1.0 - self.lower / self.upper) if self.upper > 0 else 0.0
+
+    def times_two_to(self, power: int) -> "Relaxation":
+        """Return the solution for the matrix times 2 to the power, an even one."""
+        if power == 0:
+            return self
+        lower, largest = (math.ldexp(value, power) for value in (self.lower, self.largest_eigenvalue))
+        return replace(self, dual=self.dual.times_two_to(power), lower=lower, largest_eigenvalue=largest)
 
 
 def solve_relaxation(
