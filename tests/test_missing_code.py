@@ -1,5 +1,7 @@
 """Whether -9 marks a missing value is decided for all data together, once, and holds for every part of them."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -79,7 +81,7 @@ def test_folds_do_not_decide_anew(method: str) -> None:
     data = genotypes(60).astype(np.int16)
     data[::7, 0] = -9
     data[0, 5] = -1  # so -9 is a number; most folds do not have this row
-    options = {"method": method, "folds": 3, "subsamples": 6, "rng": 1}
+    options: dict[str, Any] = {"method": method, "folds": 3, "subsamples": 6, "rng": 1}
     found = certpca.choose_sparsity(data, [2, 3, 5], **options)
     floats = certpca.choose_sparsity(data.astype(np.float64), [2, 3, 5], **options)
     np.testing.assert_allclose(found.scores, floats.scores, rtol=1e-6)

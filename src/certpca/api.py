@@ -187,7 +187,7 @@ def _solved(
         history=progress.history,
         details=dict(candidate.details),
         certificate=certificate,
-        reading=operator.reading,
+        reading=dict(operator.reading),
     )
 
 

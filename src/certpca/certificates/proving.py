@@ -64,7 +64,7 @@ class Prover:
             loadings=loadings,
             evidence=evidence,
             tree=tree,
-            reading=self._operator.reading,
+            reading=dict(self._operator.reading),
         )
         begin = budget.clock()
         proof = self._examiner.examine(draft)
