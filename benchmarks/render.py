@@ -310,6 +310,33 @@ def packed_components() -> str | None:
     return "\n".join(lines)
 
 
+def limits() -> str | None:
+    """Return one line for each verb or solver, and two columns for each kind of data."""
+    found = _results("limits")
+    if found is None:
+        return None
+    from benchmarks.limits.data import DATA
+
+    rows = {(row["job"], row["data"], row["limit"]): row for row in found["rows"]}
+    lines = ["| | " + " | ".join(f"{data.title}: 2 s | 20 s" for data in DATA.values()) + " |"]
+    lines.append("|---|" + "--:|" * 2 * len(DATA))
+    for job in dict.fromkeys(row["job"] for row in found["rows"]):
+        cells = [_limited(rows.get((job, data, limit))) for data in DATA for limit in (2.0, 20.0)]
+        lines.append(f"| {job} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _limited(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return "–"
+    if "refused" in row:
+        return "refused"
+    if "failed" in row or "killed" in row:
+        return f"**over {row['seconds']:.0f}**" if "killed" in row else "**failed**"
+    allowed = row["limit"] + 2 if row["limit"] <= 2 else 1.25 * row["limit"]
+    return f"{row['seconds']:.1f}" if row["seconds"] <= allowed else f"**{row['seconds']:.1f}**"
+
+
 TABLES: dict[str, dict[str, Callable[[], str | None]]] = {
     "README.md": {"peers": peers, "certificates": certificates},
     "docs/semidefinite.md": {"ladder": ladder, "constants": constants},
@@ -324,6 +351,7 @@ TABLES: dict[str, dict[str, Callable[[], str | None]]] = {
         "dask-forms": dask_forms,
     },
     "docs/costs.md": {"path": path_cost, "kernel": kernel, "device": device},
+    "docs/limits.md": {"limits": limits},
 }
 
 

@@ -61,13 +61,15 @@ def find_certificate(
     shared = Shared(operator) if goal.shared is None else goal.shared
     state = progress.load("certificate")
     if state is not None:
-        return verified(certificate_from_state(state), shared.examiner)
+        made = verified(certificate_from_state(state), shared.examiner)
+        return replace(made, status=_status(made, goal, progress))
     earlier = progress.load("best")
     certificate = _found(operator, sparsity, support, loadings, replace(goal, shared=shared), progress)
     if earlier is not None:
         certificate = min(certificate, certificate_from_state(earlier), key=_bound_of)
     if progress.resumed:
         verified(certificate, shared.examiner)
+    certificate = replace(certificate, seconds=progress.seconds)
     if progress.exhausted or progress.cut_short:
         progress.store("best", lambda: certificate_state(certificate), now=True)
     progress.finish("certificate", lambda: certificate_state(certificate))

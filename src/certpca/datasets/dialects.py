@@ -20,7 +20,7 @@ from certpca.datasets.cells import (
     truth_of,
     whole_number_of,
 )
-from certpca.datasets.text_files import SPACES, TextFile, is_comment, split_at_spaces
+from certpca.datasets.text_files import SPACES, TextFile, is_comment
 from certpca.errors import DataFileError
 
 SEPARATORS = (",", ";", "\t", "|", SPACES)
@@ -310,7 +310,7 @@ def _commented_header(text: TextFile, beginning: _Beginning) -> tuple[str, ...] 
         return None
     line = before[-1].strip()
     line = line[1:].strip() if line.startswith("# ") else line
-    cells = split_at_spaces(line) if separator == SPACES else line.split(separator)
+    cells = line.split(None if separator == SPACES else separator)
     named = len(cells) == beginning.width and not any(is_value(cell) for cell in cells)
     return tuple(cell.strip().strip('"') for cell in cells) if named else None
 

@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import lzma
-import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -28,7 +27,6 @@ ENDINGS = {
 }  # and separators
 BLOCK = 1 << 20  # characters handed on at a time
 SPACES = " "  # the separator of tables whose columns are apart by any number of spaces or tabs
-BETWEEN_SPACES = re.compile(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)')
 MARKS = {  # the longer ones first: one begins with another
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -89,7 +87,7 @@ class TextFile:
     def records(self, separator: str) -> Iterator[tuple[int, list[str]]]:
         """Walk over the lines that are neither blank nor comments: the number of each (its last) and its cells."""
         number = 0
-        blanks = None if separator == SPACES else " \n"  # a line of tabs alone is a row, if tabs are between cells
+        blanks = " \n" if separator == "\t" else None  # a line of tabs alone is a row, if tabs are between cells
 
         def lines() -> Iterator[str]:
             nonlocal number
@@ -97,10 +95,10 @@ class TextFile:
                 if line.strip(blanks) and not is_comment(line, separator):
                     yield line
 
-        rows: Iterator[list[str]] = map(split_at_spaces, lines())
-        if separator != SPACES:
-            rows = csv.reader(lines(), delimiter=separator, skipinitialspace=True)
-        for cells in rows:
+        stripped = (line.replace("\t", " ").strip() for line in lines())
+        for cells in csv.reader(
+            stripped if separator == SPACES else lines(), delimiter=separator, skipinitialspace=True
+        ):
             yield number, cells
 
 
@@ -123,7 +121,8 @@ def text_files(file: Path) -> tuple[TextFile, ...]:
 class LineStream:
     """The lines of a file from some line on, without comments, for a reader that asks for a piece at a time.
 
-    `separators` and `quotes` count what has been handed on, `comments` what has not; `failure` is what went wrong.
+    `separators` and `quotes` count what has been handed on, `comments` what has not; `torn` says whether quotes go
+    over the end of a line, and `failure` what went wrong.
     """
 
     def __init__(self, text: TextFile, separator: str, skip: int) -> None:
@@ -131,6 +130,7 @@ class LineStream:
         self._stream = text.open()
         self._begun: list[str] = []  # pieces of a line that has not ended
         self.separators = self.quotes = self.comments = 0
+        self.torn = False
         self.failure: Exception | None = None
         for _ in range(skip):
             self.comments += is_comment(self._stream.readline(), separator)
@@ -172,7 +172,9 @@ class LineStream:
             self.comments += len(every) - len(kept)
             lines = "\n".join(kept)
         self.separators += lines.count(self._separator)
-        self.quotes += lines.count('"')
+        if quotes := lines.count('"'):
+            self.quotes += quotes
+            self.torn = self.torn or any(line.count('"') % 2 for line in lines.split("\n"))
         return lines
 
 
@@ -182,10 +184,3 @@ def is_comment(line: str, separator: str) -> bool:
         return False
     first = line.split(None if separator == SPACES else separator, 1)[0]
     return not is_missing(first)
-
-
-def split_at_spaces(line: str) -> list[str]:
-    """Return the cells of a line; those with spaces in them are quoted."""
-    if '"' not in line:
-        return line.split()
-    return [found[2] or found[1].replace('""', '"') for found in BETWEEN_SPACES.finditer(line)]

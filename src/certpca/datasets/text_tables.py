@@ -161,7 +161,12 @@ def _parsed(text: TextFile, dialect: Dialect, places: list[int], *, numbers_only
         # Lines that are too short were filled up: counting separators tells, where each is one and none is in quotes.
         countable = dialect.separator != SPACES and not stream.quotes
         full = countable and stream.separators == len(frame) * (dialect.width - 1)
-        if frame.shape[1] != dialect.width or (not full and frame[dialect.width - 1].isna().any()):
+        if frame.shape[1] != dialect.width or stream.torn:
+            shape = (_require_same_width(text, dialect), dialect.width)
+            if frame.shape != shape:
+                msg = f"{str(text.file)!r}: cells cannot be told apart; its quotes are not as programs write them"
+                raise DataFileError(msg)
+        elif not full and frame[dialect.width - 1].isna().any():
             _require_same_width(text, dialect)
         frame.attrs["comments"] = stream.comments
     return frame
@@ -173,14 +178,18 @@ def _exactly(version: str) -> dict[str, Any]:
     return {"float_precision": "round_trip"} if (major, minor) < (3, 1) else {}
 
 
-def _require_same_width(text: TextFile, dialect: Dialect) -> None:
+def _require_same_width(text: TextFile, dialect: Dialect) -> int:
+    """Refuse lines that are too short or too long, and return how many rows there are."""
+    count = 0
     for number, cells in dialect.rows(text):
+        count += 1
         if len(cells) != dialect.width:
             msg = f"{str(text.file)!r}, line {number}: {len(cells)} cells where others have {dialect.width}"
             raise DataFileError(msg)
         if dialect.trailing and cells[-1].strip():
             msg = f"{str(text.file)!r}, line {number}: {cells[-1]!r} stands where other lines have ended"
             raise DataFileError(msg)
+    return count
 
 
 def _texts(column: Any) -> list[str]:
