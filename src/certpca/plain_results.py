@@ -1,7 +1,6 @@
 """Solutions and certificates as plain JSON values, and back; what can be large, the evidence, stays apart."""
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -112,16 +111,13 @@ def certificate_from_dict(fields: dict[str, Any], evidence: dict[str, Any]) -> C
 def certificate_state(certificate: Certificate) -> dict[str, Any]:
     """Return a certificate as a state of a checkpoint, evidence included."""
     evidence = {name: np.asarray(value) for name, value in certificate.evidence.items()}
-    status = None if certificate.status is None else certificate.status.name
-    return {"fields": certificate_to_dict(certificate), "evidence": evidence, "status": status}
+    return {"fields": certificate_to_dict(certificate), "evidence": evidence}
 
 
 def certificate_from_state(state: dict[str, Any]) -> Certificate:
     """Make a certificate from what `certificate_state` gave."""
     try:
-        status = state.get("status")
-        made = certificate_from_dict(state["fields"], state["evidence"])
-        return made if status is None else replace(made, status=_status(status))
+        return certificate_from_dict(state["fields"], state["evidence"])
     except InvalidDataError as error:
         msg = f"a certificate in the checkpoint is damaged ({error}); remove the folder to start again"
         raise DataFileError(msg) from error
