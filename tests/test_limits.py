@@ -1,7 +1,9 @@
 """A limit on time holds for the whole of a call. The clock is a fake one that only work with the data moves."""
 
+import io
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from certpca.certificates.checker import rules
 from certpca.certificates.proof_costs import ProofCosts
 from certpca.certificates.stalling import PATIENCE, Stall
 from certpca.operators.covariance import DenseCovariance
+from certpca.present.terminal import print_solution
 from certpca.relaxation.l0_dual import DualProblem
 from certpca.relaxation.sdp.splitting import Splitting as AlternatingDirections
 
@@ -198,6 +201,17 @@ def test_parts_of_the_rows_share_the_time(clock: Clock, slow_data: Any, method: 
     long = certpca.choose_sparsity(slow_data[:, :40], [5, 20], method=method, budget=Budget(seconds=100_000))
     assert "limit" not in long.reason
     assert np.isfinite(short.scores).all()
+
+
+def test_what_there_was_no_time_for_is_not_told(clock: Clock, slow_data: Any, tmp_path: Path) -> None:
+    solution = certpca.solve(slow_data, 10, budget=Budget(seconds=1e-6))
+    assert math.isnan(solution.relative_objective)
+    certpca.save_solution(solution, tmp_path / "result.json")
+    assert math.isnan(certpca.load_solution(tmp_path / "result.json").relative_objective)
+    shown = io.StringIO()
+    print_solution(solution, shown)
+    assert "dense component" not in shown.getvalue()
+    assert "nan" not in shown.getvalue()
 
 
 # --- proofs -------------------------------------------------------------------------------------

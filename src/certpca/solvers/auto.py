@@ -24,7 +24,7 @@ import numpy as np
 from certpca.arrays import Indices, Vector, to_vector, top_k
 from certpca.budget import Progress
 from certpca.errors import InvalidProblemError
-from certpca.linalg.eigen import ROUGH, leading_eigenpairs
+from certpca.linalg.eigen import ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
 from certpca.linalg.swaps import SwapSearch
 from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
 from certpca.operators.explicit import ExplicitOperator
@@ -78,9 +78,8 @@ class Auto:
             return Candidate(top_k(diagonal, 1), Status.CONVERGED)
         if sparsity == operator.size:
             return Candidate(np.arange(operator.size), Status.CONVERGED)
-        if progress.late():  # a column is all there is time for
-            column = to_vector(operator.columns(top_k(diagonal, 1)))[:, 0]
-            return Candidate(top_k(np.abs(column), sparsity), Status.OUT_OF_BUDGET, largest_eigenvalue=math.nan)
+        if progress.late():
+            return Candidate(_of_a_column(operator, sparsity), Status.OUT_OF_BUDGET, largest_eigenvalue=math.nan)
         frugal = is_large_file(operator)
         accuracy = 1e-2 if frugal else 1e-4
         pairs = leading_eigenpairs(operator, self.eigenvectors, accuracy=accuracy, rng=rng, late=progress.late)
@@ -95,9 +94,8 @@ class Auto:
         starts = method.starting_images(operator, pairs.vectors, np.sqrt(np.maximum(pairs.values, 0.0)), diagonal, rng)
         status = Status.CONVERGED
         for panel in [np.concatenate(list(starts), axis=1)] if frugal else starts:
-            if not best and progress.late():  # one start, that needs no product, is all there is time for
-                rough = value if pairs.residual <= ROUGH else None
-                return Candidate(top_k(np.abs(panel[:, 0]), sparsity), Status.OUT_OF_BUDGET, largest_eigenvalue=rough)
+            if not best and progress.late():
+                return _without_rounds(operator, sparsity, pairs, progress)
             method._threshold_together(operator, panel, sparsity, best, progress, halving=frugal)
             if progress.exhausted:
                 status = Status.OUT_OF_BUDGET
@@ -218,3 +216,18 @@ class Auto:
                 together = max(1, together // 4)
             if not progress.tick(search.objective):
                 return search
+
+
+def _without_rounds(operator: Operator, sparsity: int, pairs: Eigenpairs, progress: Progress) -> Candidate:
+    """Threshold the leading eigenvector, which after few products can be worse than a column, or that."""
+    offers = [top_k(np.abs(pairs.vectors[:, 0]), sparsity), _of_a_column(operator, sparsity)]
+    found = [(support, *leading_on_support(operator, support, late=progress.late)) for support in offers]
+    support, _, loadings = max(found, key=lambda item: item[1])
+    largest = float(pairs.values[0]) if pairs.residual <= ROUGH else math.nan
+    return Candidate(support, Status.OUT_OF_BUDGET, loadings, largest, fitted=True)
+
+
+def _of_a_column(operator: Operator, sparsity: int) -> Indices:
+    """Return what the feature of largest variance goes with most: no product with the data is cheaper."""
+    column = to_vector(operator.columns(top_k(to_vector(operator.diagonal()), 1)))[:, 0]
+    return top_k(np.abs(column), sparsity)
