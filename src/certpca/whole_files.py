@@ -63,8 +63,7 @@ def write_together(files: Sequence[tuple[Target, Writer]], superseded: Callable[
             for part, target in finished:
                 part.chmod(0o666 & ~mask)  # temporary files are private; results are as open as the user wants
                 part.replace(target)
-            settle()
-            _remove(superseded())
+            _supersede(superseded, settle)
     except OSError as error:
         msg = f"cannot write {str(target)!r}: {error.strerror or error}"
         raise DataFileError(msg) from error
@@ -151,6 +150,14 @@ def _remove(files: Iterable[Path]) -> None:
     with contextlib.suppress(OSError):
         for file in files:
             file.unlink(missing_ok=True)
+
+
+def _supersede(superseded: Callable[[], Iterable[Path]], settle: Callable[[], None]) -> None:
+    """Remove what is not needed any more, once the system remembers what took its place."""
+    with contextlib.suppress(OSError):
+        if old := list(superseded()):
+            settle()
+            _remove(old)
 
 
 @contextlib.contextmanager

@@ -29,11 +29,16 @@ def relative_tolerance(dtype: Any) -> float:
     return 1e-5 if np.dtype(str(dtype).rsplit(".", 1)[-1]) == np.float32 else 1e-11
 
 
+def negligible(dtype: Any) -> float:
+    """Squared length below which a feature counts as zero beside others near one: its reciprocals would overflow."""
+    return 1e-30 if np.dtype(str(dtype).rsplit(".", 1)[-1]) == np.float32 else 1e-280
+
+
 def secular(panel: Array, weights: Array, level: float, guess: Array) -> tuple[Array, Array, Array]:
     """Solve the secular equation of every row.
 
     Returns θ, the share y'P²y / y'Py and the norm y'Py with y = (θ + ρP)⁻¹a; all zero where |a|² ≤ ρ, since that
-    feature needs no dual matrix. `guess` holds θ of a neighbouring problem, or zeros.
+    feature needs no dual matrix, and where it is negligible. `guess` holds θ of a neighbouring problem, or zeros.
     """
     xp = namespace(panel)
     compiled = _compiled() if is_host(panel) else None
@@ -41,7 +46,7 @@ def secular(panel: Array, weights: Array, level: float, guess: Array) -> tuple[A
         theta = np.array(guess, dtype=np.float64)
         share, norm = np.empty_like(theta), np.empty_like(theta)
         kind = panel.dtype.type
-        given = panel, weights.astype(panel.dtype), kind(level), theta, share, norm
+        given = panel, weights.astype(panel.dtype), kind(level), theta, share, norm, kind(negligible(panel.dtype))
         tolerance = relative_tolerance(panel.dtype)
         _by_runs(lambda first, last: compiled[0](*given, tolerance, NEWTON_STEPS, first, last), len(panel), panel.size)
         return theta, share, norm
@@ -108,7 +113,7 @@ def _secular_chunk(xp: Any, panel: Array, weights: Array, level: float, guess: A
     squares = panel * panel
     weighted = squares * p[None, :]
     top = xp.sum(weighted, axis=1)
-    live = (xp.sum(squares, axis=1) > level * (1 + 1e-6)) & (top > 0)
+    live = (xp.sum(squares, axis=1) > level * (1 + 1e-6)) & (top > negligible(panel.dtype))
     one = xp.ones_like(top)
     start = xp.astype(guess, panel.dtype)
     theta = xp.where((start > 0) & (start <= top), start, top)
@@ -149,7 +154,7 @@ def _compiled() -> tuple[Any, Any, Any] | None:  # noqa: PLR0915
         return None
 
     @numba.njit(fastmath=True, nogil=True, cache=True, error_model="numpy")
-    def solve(panel, p, level, theta, share, norm, tolerance, steps, first, last):  # type: ignore[no-untyped-def]
+    def solve(panel, p, level, theta, share, norm, least, tolerance, steps, first, last):  # type: ignore[no-untyped-def]
         depth = panel.shape[1]
         one = panel.dtype.type(1.0)
         for i in range(first, last):
@@ -159,7 +164,7 @@ def _compiled() -> tuple[Any, Any, Any] | None:  # noqa: PLR0915
             for j in range(depth):
                 length += a[j] * a[j]
                 top += p[j] * a[j] * a[j]
-            if length <= level * (1.0 + 1e-6) or top <= 0.0:
+            if length <= level * (1.0 + 1e-6) or top <= least:
                 theta[i] = 0.0
                 share[i] = 0.0
                 norm[i] = 0.0
