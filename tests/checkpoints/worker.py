@@ -6,6 +6,7 @@ while a file is written, and `wait` makes every step take a moment, for somebody
 
 import os
 import signal
+import stat
 import sys
 import time
 from pathlib import Path
@@ -46,7 +47,10 @@ def main(name: str, folder: str, way: str, state: str = "", count: str = "1") ->
     if way == "rename":
         Path.replace = dying(Path.replace)  # type: ignore[method-assign]
     if way == "flush":
-        os.fsync = dying(os.fsync)
+        flush = os.fsync
+        last = dying(flush)
+        # Folders are flushed too, but then the file has its name already.
+        os.fsync = lambda handle: (last if stat.S_ISREG(os.fstat(handle).st_mode) else flush)(handle)
     RUNS[name](checkpoint=folder, listener=listener)
 
 
