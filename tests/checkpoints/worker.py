@@ -49,8 +49,12 @@ def main(name: str, folder: str, way: str, state: str = "", count: str = "1") ->
     if way == "flush":
         flush = os.fsync
         last = dying(flush)
-        # Folders are flushed too, but then the file has its name already.
-        os.fsync = lambda handle: (last if stat.S_ISREG(os.fstat(handle).st_mode) else flush)(handle)
+
+        def flushed(handle: int) -> None:
+            # Folders are flushed too, but then the file has its name already.
+            (last if stat.S_ISREG(os.fstat(handle).st_mode) else flush)(handle)
+
+        os.fsync = flushed  # type: ignore[assignment]
     RUNS[name](checkpoint=folder, listener=listener)
 
 
