@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from certpca import checkpoint
+from certpca.runtime import checkpoint
 from tests.checkpoints.problems import RUNS
 
 
