@@ -44,7 +44,7 @@ NODES_BEYOND_TARGET = 50
 LARGEST_FACTOR_BYTES = 6 << 30
 SECONDS_AN_ENTRY = 3e-7  # of the data, for about twenty walks over them with a proof
 DEFAULT_DEPTH = 256  # directions of sample space where there are too many samples for all of them
-FEWEST_STEPS = 3  # towards a dual point that are worth posing the problem for
+FEWEST_STEPS = 1  # towards a dual point: with time for that as predicted, which is rather long, the problem is posed
 SHRINK_FROM = 0.1  # share of features that must be excluded before the dual is solved again without them
 
 
