@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 import certpca
-from certpca.present.report import write_report
+from certpca.frontends.report import write_report
 
 FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "report.png"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from certpca.result import Source
+from certpca.results.certificate import Source
 
 Rationals = list[list[Fraction]]
 

@@ -10,11 +10,11 @@ import pytest
 
 import certpca
 from certpca import Status
-from certpca.datasets import pitprops_matrix
-from certpca.errors import InvalidProblemError
+from certpca.datasets.examples import pitprops_matrix
 from certpca.operators import Operator
-from certpca.result import Candidate
-from certpca.rounded import down
+from certpca.results.solution import Candidate
+from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.rounded import down
 
 SOLVERS = sorted(certpca.available_solvers())
 

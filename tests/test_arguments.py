@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.errors import InvalidProblemError
+from certpca.runtime.errors import InvalidProblemError
 
 DATA = np.random.default_rng(0).standard_normal((20, 6))
 VERBS: dict[str, Any] = {

@@ -13,8 +13,8 @@ import pytest
 
 import certpca
 from certpca import Budget, Solution, Status, Step
-from certpca.budget import Progress
-from certpca.errors import InvalidProblemError
+from certpca.runtime.budget import Progress
+from certpca.runtime.errors import InvalidProblemError
 
 # Solvers that work in many steps, so that there is something to cut short.
 STEPWISE = ["auto", "coordinatewise", "decomposition", "spannogram", "truncated-power"]

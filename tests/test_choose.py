@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 import certpca
-from certpca.choose import Method
-from certpca.errors import InvalidProblemError
+from certpca.runtime.errors import InvalidProblemError
+from certpca.verbs.choose import Method
 
 PLANTED = 10
 GRID = (2, 5, 8, 10, 12, 15, 20, 30)

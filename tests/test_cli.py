@@ -20,11 +20,11 @@ from scipy.io import mmwrite
 
 import certpca
 from certpca import Solution
-from certpca.cli import main
-from certpca.rounded import down, percent_down
+from certpca.frontends.cli.main import main
+from certpca.runtime.rounded import down, percent_down
 
 Run = Callable[..., tuple[int, str, str]]
-PROGRAM = [sys.executable, "-m", "certpca.cli"]
+PROGRAM = [sys.executable, "-m", "certpca.frontends.cli.main"]
 NAMES = ["a", "b", "c", "d"]
 
 
@@ -83,7 +83,7 @@ def test_help_of_solve_lists_formats_and_options(run: Run) -> None:
 def test_help_does_not_load_numpy() -> None:
     script = """
 import sys
-from certpca.cli import main
+from certpca.frontends.cli.main import main
 try:
     main(["--help"])
 except SystemExit:
@@ -317,7 +317,7 @@ def test_out_of_memory_is_one_line(run: Run, table: Path, monkeypatch: pytest.Mo
     def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("certpca.datasets.load_table", fail)
+    monkeypatch.setattr("certpca.formats.tables.load_table", fail)
     status, _, err = run("solve", table, "-k", 2)
     assert status == 2
     assert err == "certpca: out of memory; use fewer features or a machine with more\n"
@@ -327,7 +327,7 @@ def test_ctrl_c_before_there_is_an_answer(run: Run, table: Path, monkeypatch: py
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("certpca.datasets.load_table", interrupt)
+    monkeypatch.setattr("certpca.formats.tables.load_table", interrupt)
     assert run("solve", table, "-k", 2) == (130, "", "certpca: interrupted before there was an answer\n")
 
 
@@ -386,7 +386,7 @@ def test_full_disk_behind_the_output(table: Path) -> None:
 
 SAY_WHEN_THE_SEARCH_RUNS = """
 import sys
-from certpca.budget import Progress
+from certpca.runtime.budget import Progress
 tick = Progress.tick
 
 def first_tick(self, *arguments):
@@ -395,7 +395,7 @@ def first_tick(self, *arguments):
     return tick(self, *arguments)
 
 Progress.tick = first_tick
-from certpca.cli import main
+from certpca.frontends.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -426,7 +426,7 @@ def test_ctrl_c_ends_a_long_run_with_its_best_answer(tmp_path: Path) -> None:
 
 
 def test_progress_is_shown_only_to_a_terminal(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from certpca.present.terminal import live_progress
+    from certpca.frontends.cli.terminal import live_progress
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:

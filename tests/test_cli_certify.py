@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from certpca.cli import main
+from certpca.frontends.cli.main import main
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ import pytest
 
 import certpca
 from certpca import Step
-from certpca.cli import main
-from certpca.present.terminal import live_progress
+from certpca.frontends.cli.main import main
+from certpca.frontends.cli.terminal import live_progress
 
 SAY_WHEN_THE_PROOF_RUNS = """
 import os, signal, sys
-from certpca.budget import Progress
+from certpca.runtime.budget import Progress
 
 tick = Progress.tick
 
@@ -30,7 +30,7 @@ def with_a_bound(self, objective, upper_bound=float("inf"), note=""):
     return tick(self, objective, upper_bound, note)
 
 Progress.tick = with_a_bound
-from certpca.cli import main
+from certpca.frontends.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -87,7 +87,7 @@ def test_a_second_signal_ends_the_program(noise: Path) -> None:
 def test_a_default_limit_is_said(
     noise: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for module in ("certpca.budget", "certpca.present.command_run"):
+    for module in ("certpca.runtime.budget", "certpca.frontends.cli.command_run"):
         monkeypatch.setattr(f"{module}.DEFAULT_SECONDS", 1.0)
     said = (
         "stopped at the default limit of 1 s for proofs; --time-limit SECONDS allows more, --time-limit none any time"

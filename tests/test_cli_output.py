@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import certpca
-import certpca.present.figures
-import certpca.present.report  # before names are replaced that it imports
-from certpca.cli import main
+import certpca.frontends.plots.figures
+import certpca.frontends.report  # before names are replaced that it imports
+from certpca.frontends.cli.main import main
 
 
 @pytest.fixture
@@ -46,10 +46,10 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         pytest.fail("the data were read, or something was computed")
 
-    monkeypatch.setattr("certpca.datasets.load_table", refuse)
+    monkeypatch.setattr("certpca.formats.tables.load_table", refuse)
     for verb in ("solve", "certify", "verify"):
-        monkeypatch.setattr(f"certpca.api.{verb}", refuse)
-    monkeypatch.setattr("certpca.sparsity_path.path", refuse)
+        monkeypatch.setattr(f"certpca.verbs.{verb}.{verb}", refuse)
+    monkeypatch.setattr("certpca.verbs.path.path", refuse)
 
 
 @pytest.mark.parametrize(("command", "option", "target"), OPTIONS)

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from certpca.cli import main
-from certpca.storage import load_path
+from certpca.frontends.cli.main import main
+from certpca.results.files import load_path
 
 
 @pytest.fixture

@@ -12,8 +12,9 @@ import pytest
 import scipy.sparse as sp
 
 import certpca
-from certpca.cli import main
-from certpca.datasets import Table, suspicions
+from certpca.formats.suspicions import suspicions
+from certpca.formats.tables import Table
+from certpca.frontends.cli.main import main
 from tests.datasets.test_reading import values
 
 NAMES = ["a", "b", "c", "d", "e"]

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.cli import main
-from certpca.errors import CertificateError, InvalidProblemError
-from certpca.rounded import up
+from certpca.frontends.cli.main import main
+from certpca.runtime.errors import CertificateError, InvalidProblemError
+from certpca.runtime.rounded import up
 
 
 @pytest.fixture
@@ -92,8 +92,8 @@ def test_other_ways_to_a_matrix_are_refused_even_with_a_fitting_hash(
     """As a forger would: the certificate is made for what it says, with its own hash."""
     from dataclasses import replace
 
-    from certpca.certificates.checker import fingerprint
-    from certpca.result import Source
+    from certpca.checker import fingerprint
+    from certpca.results.certificate import Source
 
     data = rng.standard_normal((30, 8))
     honest = certpca.certify(data, 3)
@@ -229,7 +229,7 @@ def test_a_reader_that_goes_away_loses_no_result(table: Path, tmp_path: Path) ->
 
     result = tmp_path / "result.json"
     process = subprocess.Popen(
-        [sys.executable, "-m", "certpca.cli", "solve", str(table), "-k", "3", "--output", str(result)],
+        [sys.executable, "-m", "certpca.frontends.cli.main", "solve", str(table), "-k", "3", "--output", str(result)],
         stdout=subprocess.PIPE,
     )
     assert process.stdout is not None

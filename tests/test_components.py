@@ -11,8 +11,9 @@ import scipy.sparse
 
 import certpca
 from certpca import Budget, Status, Step, decompose
-from certpca.errors import InvalidProblemError
 from certpca.operators.deflation import DEFLATIONS, SEMIDEFINITE
+from certpca.runtime.errors import InvalidProblemError
+from certpca.verbs.decompose import _joint_variance
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ def test_dependent_components_add_nothing() -> None:
     assert found.total_variance <= values.sum() * (1 + 1e-12)
     same = decompose(np.diag([2.0, 2.0, 1.0]), 1, 1, covariance=True)
     doubled = np.repeat(same.loadings, 2, axis=1)
-    adjusted, total = certpca.components._joint_variance(same.operator, doubled)
+    adjusted, total = _joint_variance(same.operator, doubled)
     assert adjusted.tolist() == [2.0, 0.0]
     assert total == pytest.approx(2.0)
 

@@ -17,7 +17,12 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 import certpca
-from certpca.errors import (
+from certpca.bounds.l0_dual.central_path import improve
+from certpca.bounds.l0_dual.problem import DualProblem
+from certpca.distributed.dask_data import DaskCovariance
+from certpca.operators import base
+from certpca.operators.streamed import StreamedCovariance
+from certpca.runtime.errors import (
     CertpcaError,
     ClusterError,
     DataFileError,
@@ -25,10 +30,6 @@ from certpca.errors import (
     InvalidProblemError,
     MissingDependencyError,
 )
-from certpca.operators import base
-from certpca.operators.dask_data import DaskCovariance
-from certpca.operators.streamed import StreamedCovariance
-from certpca.relaxation.l0_dual import DualProblem, improve
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -147,7 +148,7 @@ def test_certificates_agree_in_every_form(form, genotypes, client, tmp_path):
 
 def test_dual_steps_are_the_same_numbers(genotypes, client, monkeypatch):
     """Single precision shows every difference in the order of sums; BLAS may add up otherwise in more threads."""
-    monkeypatch.setattr("certpca.relaxation.l0_dual.SINGLE_FROM", 100)
+    monkeypatch.setattr("certpca.bounds.l0_dual.features.SINGLE_FROM", 100)
     seen = []
     with threadpool_limits(1):
         for place in (None, client):
@@ -193,8 +194,8 @@ def test_chunks_do_not_matter(chunks, numbers, client):
 
 def test_dask_array_without_a_cluster(numbers, monkeypatch):
     """Too large for what may be in memory, so that it is computed by blocks."""
-    monkeypatch.setattr("certpca.operators.dask_data.active_client", lambda: None)
-    monkeypatch.setattr("certpca.operators.dask_data.LOCAL_MEMORY", 1e-5)
+    monkeypatch.setattr("certpca.distributed.dask_data.active_client", lambda: None)
+    monkeypatch.setattr("certpca.distributed.dask_data.LOCAL_MEMORY", 1e-5)
     operator = certpca.from_data(da.from_array(numbers, chunks=(13, 77)))
     assert isinstance(operator, StreamedCovariance)
     same_solution(certpca.solve(numbers, SPARSITY, "svd-threshold"), certpca.solve(operator, SPARSITY, "svd-threshold"))

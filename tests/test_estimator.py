@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import certpca
 from certpca import SparsePCA
-from certpca.errors import InvalidDataError, InvalidProblemError
+from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 
 
 @parametrize_with_checks(

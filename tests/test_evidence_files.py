@@ -16,9 +16,9 @@ import pytest
 
 import certpca
 from certpca import Certificate
-from certpca import evidence_files as files
-from certpca.cli import main
-from certpca.errors import DataFileError
+from certpca.frontends.cli.main import main
+from certpca.results import evidence as files
+from certpca.runtime.errors import DataFileError
 
 ROWS, SIZE = 6, 9
 TRIANGLE = ROWS * (ROWS + 1) // 2
@@ -233,8 +233,8 @@ def test_limits_are_those_of_the_kind(monkeypatch: pytest.MonkeyPatch, file: Pat
 
 
 def test_every_kind_the_checker_knows_has_a_form() -> None:
-    from certpca.certificates.checker.limits import LARGEST_DENSE, LARGEST_FACTORED
-    from certpca.certificates.checker.rules import RULES
+    from certpca.checker.limits import LARGEST_DENSE, LARGEST_FACTORED
+    from certpca.checker.rules import RULES
 
     assert set(files.FORMS) == set(RULES)
     assert (files.LARGEST_ORDER, files.LARGEST_DENSE_ORDER) == (LARGEST_FACTORED, LARGEST_DENSE)

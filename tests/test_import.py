@@ -23,7 +23,8 @@ def test_import_loads_only_certpca_and_the_standard_library() -> None:
 
 
 def test_pandas_is_loaded_for_text_tables_alone() -> None:
-    script = "import sys, certpca.datasets, certpca.cli; print(sorted({'pandas', 'pyarrow'} & set(sys.modules)))"
+    loaded = "print(sorted({'pandas', 'pyarrow'} & set(sys.modules)))"
+    script = f"import sys, certpca.formats.tables, certpca.frontends.cli.main; {loaded}"
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert answer.stdout == "[]\n"
 

@@ -11,16 +11,17 @@ import pytest
 
 import certpca
 from certpca import Budget, Status
-from certpca.budget import DEFAULT_SECONDS, Progress, begun
-from certpca.certificates import proof_costs
-from certpca.certificates.checker import dual as checked_dual
-from certpca.certificates.checker import rules
-from certpca.certificates.proof_costs import ProofCosts
-from certpca.certificates.stalling import PATIENCE, Stall
+from certpca.bounds import proof_costs
+from certpca.bounds.l0_dual.problem import DualProblem
+from certpca.bounds.proof_costs import ProofCosts
+from certpca.bounds.sdp.splitting import Splitting as AlternatingDirections
+from certpca.bounds.stalling import PATIENCE, Stall
+from certpca.checker import dual as checked_dual
+from certpca.checker import rules
+from certpca.frontends.cli.terminal import print_solution
+from certpca.frontends.estimators import sparse_pca
 from certpca.operators.covariance import DenseCovariance
-from certpca.present.terminal import print_solution
-from certpca.relaxation.l0_dual import DualProblem
-from certpca.relaxation.sdp.splitting import Splitting as AlternatingDirections
+from certpca.runtime.budget import DEFAULT_SECONDS, Progress, begun
 
 SIZE = 600  # features: enough for supports that are too wide for LAPACK
 
@@ -48,7 +49,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     fake = Clock()
-    monkeypatch.setattr("certpca.budget.clock", fake)
+    monkeypatch.setattr("certpca.runtime.budget.clock", fake)
     return fake
 
 
@@ -176,7 +177,7 @@ def test_estimators_have_the_shape_that_was_asked_for(slow_data: Any, model: Any
 
 
 def test_time_before_the_search_counts(clock: Clock, slow_data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock.slow(monkeypatch, certpca.estimator, "from_data", 50.0)
+    clock.slow(monkeypatch, sparse_pca, "from_data", 50.0)
     with pytest.warns(UserWarning, match="stopped at the budget"):
         certpca.SparsePCA(10, time_limit=20.0).fit(slow_data)
     assert clock.now <= 55
@@ -226,8 +227,8 @@ def costly_proofs(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ProofCosts, "dual", lambda self, features=None, **how: 5.0)
     monkeypatch.setattr(ProofCosts, "step", lambda self: 1.0)
     monkeypatch.setattr(ProofCosts, "learn", lambda self, predicted, took: None)
-    monkeypatch.setattr("certpca.certificates.search.ALWAYS_OPTIMAL", 0)
-    monkeypatch.setattr("certpca.certificates.search.TREE_UP_TO", 0)  # over directions, not over features
+    monkeypatch.setattr("certpca.bounds.pipeline.ALWAYS_OPTIMAL", 0)
+    monkeypatch.setattr("certpca.bounds.pipeline.TREE_UP_TO", 0)  # over directions, not over features
 
 
 NOISE = np.random.default_rng(1).standard_normal((12, 40))
@@ -271,7 +272,7 @@ def test_solve_with_a_proof_says_that_the_limit_ended_it(clock: Clock) -> None:
 
 @pytest.mark.usefixtures("costly_proofs")
 def test_without_a_budget_a_proof_ends_at_the_default_limit(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("certpca.certificates.stalling.PATIENCE", math.inf)
+    monkeypatch.setattr("certpca.bounds.stalling.PATIENCE", math.inf)
     solution = certpca.solve(NOISE, 5, certify=True, target_gap=1e-7)
     assert 500 < clock.now <= DEFAULT_SECONDS
     assert solution.status is Status.OUT_OF_BUDGET
@@ -282,7 +283,7 @@ def test_a_proof_that_nobody_could_wait_for_is_not_begun(clock: Clock, monkeypat
     solution = certpca.solve(NOISE, 5, certify=True, budget=Budget(seconds=5))
     assert solution.certificate is None
     assert solution.status is Status.OUT_OF_BUDGET
-    assert certpca.certify(NOISE, 5, budget=Budget(seconds=5)).kind in certpca.certificates.checker.rules.RULES
+    assert certpca.certify(NOISE, 5, budget=Budget(seconds=5)).kind in certpca.checker.rules.RULES
 
 
 @pytest.mark.parametrize("kind", ["sdp-dual", "largest-eigenvalue", "trace"])
@@ -361,7 +362,7 @@ def test_few_long_steps_are_not_given_up(clock: Clock) -> None:
 
 @pytest.mark.usefixtures("costly_proofs")
 def test_certify_says_that_it_stalled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("certpca.certificates.stalling.LEAST", 0.9)  # nothing is fast enough
+    monkeypatch.setattr("certpca.bounds.stalling.LEAST", 0.9)  # nothing is fast enough
     certificate = certpca.certify(NOISE, 5, target_gap=1e-7, budget=Budget())
     assert certificate.status is Status.STALLED
     solution = certpca.solve(NOISE, 5, certify=True, target_gap=1e-7, budget=Budget())

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import certpca
-from certpca.errors import InvalidDataError
+from certpca.runtime.errors import InvalidDataError
 
 
 def genotypes(rows: int = 40, size: int = 8) -> np.ndarray:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certpca.operators.merged_moments import of_rows
-from certpca.operators.moments import dense_moments
-from certpca.read_ahead import read_ahead
+from certpca.readers.merged_moments import of_rows
+from certpca.readers.moments import dense_moments
+from certpca.runtime.prefetch import read_ahead
 
 PATIENCE = 20.0  # seconds; only a test that fails waits so long
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certpca.rounded import down, percent_down, percent_up, up
+from certpca.runtime.rounded import down, percent_down, percent_up, up
 
 NUMBERS = st.floats(-1e300, 1e300, allow_subnormal=False)
 SHARES = st.floats(0.0, 1.0)

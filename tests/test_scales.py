@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import certpca
-from certpca.arrays import to_vector
-from certpca.errors import InvalidDataError
+from certpca.runtime.arrays import to_vector
+from certpca.runtime.errors import InvalidDataError
 from tests.contracts.catalogue import OPERATORS, planted_counts
 
 SOLVERS = sorted(certpca.available_solvers())
@@ -273,7 +273,7 @@ def test_every_verb(power: int) -> None:
     ],
 )
 def test_every_kind_of_certificate(kind: str, settings: dict, power: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from certpca.certificates import search
+    from certpca.bounds import pipeline as search
 
     rng = np.random.default_rng(2)
     data = rng.standard_normal((10, 24))

@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import certpca
-from certpca.cli import main
-from certpca.errors import CertificateError, CertpcaError, DataFileError, InvalidDataError
-from certpca.plain_results import solution_from_dict, solution_to_dict
-from certpca.schema import check_certificate, check_path, check_solution
-from certpca.storage import load_path, load_reading, save_path
+from certpca.frontends.cli.main import main
+from certpca.results.codec import solution_from_dict, solution_to_dict
+from certpca.results.files import load_path, load_reading, save_path
+from certpca.results.schema import check_certificate, check_path, check_solution
+from certpca.runtime.errors import CertificateError, CertpcaError, DataFileError, InvalidDataError
 
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 MARKED = "[/foo] [bold]x[/bold] [link=file:///etc]y[/link] :smile: <b>&amp;</b> \x1b[31mred\x1b[0m\x07\x9b2J\ud800"
@@ -217,7 +217,7 @@ def test_json_that_is_not_as_it_should_be(content: str, why: str, tmp_path: Path
 
 
 def test_a_file_that_is_too_large_or_endless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fields: Any) -> None:
-    monkeypatch.setattr("certpca.storage.MOST_JSON_BYTES", 1 << 21)
+    monkeypatch.setattr("certpca.results.files.MOST_JSON_BYTES", 1 << 21)
     (tmp_path / "a.json").write_text(json.dumps({**fields, "padding": "x" * (1 << 21)}))
     with pytest.raises(DataFileError, match="larger than"):
         certpca.load_solution(tmp_path / "a.json")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.errors import InvalidProblemError
+from certpca.runtime.errors import InvalidProblemError
 from tests.brute_force import brute_force
 
 SPARSITIES = (2, 3, 5, 8, 13, 21)

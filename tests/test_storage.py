@@ -14,9 +14,9 @@ import pytest
 
 import certpca
 from certpca import Solution, Status, load_solution, save_solution
-from certpca.budget import Step
-from certpca.errors import DataFileError
-from certpca.storage import load_path, save_path, solution_to_dict, write_text_whole
+from certpca.results.files import load_path, save_path, solution_to_dict, write_text_whole
+from certpca.runtime.budget import Step
+from certpca.runtime.errors import DataFileError
 
 # A certificate has files of its own.
 STORED = [field.name for field in fields(Solution) if field.name != "certificate"]

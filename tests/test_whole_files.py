@@ -14,9 +14,8 @@ import pytest
 
 import certpca
 from certpca import Solution
-from certpca.errors import DataFileError
-from certpca.storage import load_path, save_path
-from certpca.whole_files import (
+from certpca.results.files import load_path, save_path
+from certpca.runtime.atomic_write import (
     ABANDONED,
     UNFINISHED,
     _prefix,
@@ -25,6 +24,7 @@ from certpca.whole_files import (
     write_bytes_whole,
     write_text_whole,
 )
+from certpca.runtime.errors import DataFileError
 
 WRITER = Path(__file__).with_name("killed_writer.py")
 
@@ -200,7 +200,7 @@ def test_what_dead_writers_left_goes_and_what_live_ones_write_stays(
 
 def test_two_processes_may_write_the_same_file(tmp_path: Path) -> None:
     script = (
-        "import sys; from certpca.whole_files import write_text_whole\n"
+        "import sys; from certpca.runtime.atomic_write import write_text_whole\n"
         "for _ in range(150): write_text_whole(sys.argv[1], sys.argv[2] * 1000)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from certpca.worker_threads import share_out, slots_for
+from certpca.runtime.threads import share_out, slots_for
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.machine import SHARED, facts, write_results
 
 import certpca
-from certpca.datasets import pitprops_matrix
+from certpca.datasets.examples import pitprops_matrix
 from certpca.solvers.branch_and_bound import BranchAndBound
 
 Case = tuple[str, str, np.ndarray, int, float | None]

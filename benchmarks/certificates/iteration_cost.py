@@ -16,7 +16,8 @@ from scipy.linalg import eigh
 from scipy.linalg.blas import ssyrk
 
 import certpca
-from certpca.relaxation.l0_dual import DualProblem, improve
+from certpca.bounds.l0_dual.central_path import improve
+from certpca.bounds.l0_dual.problem import DualProblem
 
 GROWTH = (5_000, 15_000, 50_000, 150_000)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from distributed import Client, LocalCluster
 
-from certpca.worker_threads import at_most_threads
+from certpca.runtime.threads import at_most_threads
 
 
 @contextmanager

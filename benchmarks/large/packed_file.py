@@ -24,7 +24,7 @@ from benchmarks.large.generated import generate
 from benchmarks.machine import CHECKOUT, facts, fastest, peak_bytes, write_results
 
 import certpca
-from certpca.datasets.plink import PlinkFile
+from certpca.genotypes.plink import PlinkFile
 
 SAMPLES, VARIANTS = 20_000, 200_000
 SPARSITY = 1_000

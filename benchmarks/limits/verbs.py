@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.limits.data import Data
 
 import certpca
-from certpca.present.report import write_report
+from certpca.frontends.report import write_report
 
 Outcome = dict[str, Any]
 Job = Callable[[Any, Data, certpca.Budget], Outcome]

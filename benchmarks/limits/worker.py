@@ -29,7 +29,7 @@ def main() -> None:
         begin, cpu = time.perf_counter(), _cpu_seconds()
         try:
             outcome = JOBS[asked["job"]](values, data, certpca.Budget(seconds=asked["limit"]))
-        except certpca.errors.InvalidProblemError as error:
+        except certpca.runtime.errors.InvalidProblemError as error:
             outcome = {"refused": str(error)}
         except Exception:
             outcome = {"failed": traceback.format_exc()}

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.machine import SHARED, facts, peak_bytes, write_results
 
 import certpca
-from certpca.linalg.eigen import leading_eigenpairs
+from certpca.search.krylov import leading_eigenpairs
 from certpca.solvers.sdp_threshold import SdpThreshold
 
 SPARSITIES = (624, 1875, 3125, 4372, 5628, 6873, 8122, 9377)

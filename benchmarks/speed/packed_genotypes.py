@@ -25,10 +25,10 @@ import numpy as np
 from benchmarks.machine import facts, fastest, write_results
 
 import certpca
-from certpca.linalg.eigen import leading_eigenpairs
-from certpca.operators import packed_dots
-from certpca.operators.readers import Reader
-from certpca.worker_threads import threads_allowed
+from certpca.genotypes import packed_dots
+from certpca.readers.base import Reader
+from certpca.runtime.threads import threads_allowed
+from certpca.search.krylov import leading_eigenpairs
 
 SHAPES = ((2_240, 37_493), (10_001, 20_000))
 WIDTHS = (1, 16, 64)

@@ -9,7 +9,7 @@ from unittest import mock
 import numpy as np
 from benchmarks.machine import facts, fastest, write_results
 
-from certpca.linalg import kernels
+from certpca.bounds.l0_dual import secular as kernels
 
 
 def main() -> None:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 import certpca
-from certpca.arrays import to_vector
-from certpca.certificates.guarantees import longest_row
-from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
-from certpca.result import Status
+from certpca.bounds.guarantees import longest_row
+from certpca.results.status import Status
+from certpca.runtime.arrays import to_vector
+from certpca.search.krylov import leading_eigenpairs, leading_on_support
 from certpca.solvers.sdp_threshold import SdpThreshold
 from experiments.paper.cases import CASES, Problem, density, problem
 from experiments.running import SEED, Run

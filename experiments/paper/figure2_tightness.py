@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from certpca.certificates.guarantees import (
+from certpca.bounds.guarantees import (
     low_rank_guarantee,
     low_rank_guarantee_by_spectrum,
     sdp_guarantee,

@@ -4,7 +4,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from certpca.datasets import load_table
+from certpca.formats.tables import load_table
 from experiments import pages
 from experiments.paper import figures, page
 from experiments.paper.cases import Problem, prepared, shares_of

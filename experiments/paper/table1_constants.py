@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from certpca.certificates.guarantees import low_rank_constant
+from certpca.bounds.guarantees import low_rank_constant
 from experiments import pages
 from experiments.data import PAPER, paper_tables
 from experiments.paper import page

@@ -7,98 +7,98 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from certpca.api import certify as certify
-    from certpca.api import solve as solve
-    from certpca.api import solve_sdp as solve_sdp
-    from certpca.api import verify as verify
-    from certpca.budget import Budget as Budget
-    from certpca.budget import Step as Step
-    from certpca.certificates.checker import Proof as Proof
-    from certpca.choose import Choice as Choice
-    from certpca.choose import choose_sparsity as choose_sparsity
-    from certpca.components import Decomposition as Decomposition
-    from certpca.components import decompose as decompose
-    from certpca.datasets import balding_nichols as balding_nichols
-    from certpca.datasets import load_table as load_table
-    from certpca.datasets import open_npy as open_npy
-    from certpca.datasets import pitprops as pitprops
-    from certpca.datasets import read_geo as read_geo
-    from certpca.datasets import read_h5ad as read_h5ad
-    from certpca.datasets import read_parquet as read_parquet
-    from certpca.datasets import read_plink as read_plink
-    from certpca.datasets import read_zarr as read_zarr
-    from certpca.datasets import rotated_hadamard as rotated_hadamard
-    from certpca.datasets import write_plink as write_plink
-    from certpca.errors import CertificateError as CertificateError
-    from certpca.errors import CertpcaError as CertpcaError
-    from certpca.estimator import SparsePCA as SparsePCA
-    from certpca.kernel_estimator import SparseKernelPCA as SparseKernelPCA
+    from certpca.datasets.examples import balding_nichols as balding_nichols
+    from certpca.datasets.examples import pitprops as pitprops
+    from certpca.datasets.examples import rotated_hadamard as rotated_hadamard
+    from certpca.formats.geo import read_geo as read_geo
+    from certpca.formats.h5ad import read_h5ad as read_h5ad
+    from certpca.formats.parquet import read_parquet as read_parquet
+    from certpca.formats.tables import load_table as load_table
+    from certpca.formats.tables import open_npy as open_npy
+    from certpca.formats.zarr_files import read_zarr as read_zarr
+    from certpca.frontends.estimators.sparse_kernel_pca import SparseKernelPCA as SparseKernelPCA
+    from certpca.frontends.estimators.sparse_pca import SparsePCA as SparsePCA
+    from certpca.genotypes.plink import read_plink as read_plink
+    from certpca.genotypes.plink_writing import write_plink as write_plink
+    from certpca.intake import from_data as from_data
+    from certpca.intake import from_kernel as from_kernel
+    from certpca.intake import from_matrix as from_matrix
     from certpca.operators import Operator as Operator
-    from certpca.operators import from_data as from_data
-    from certpca.operators import from_kernel as from_kernel
-    from certpca.operators import from_matrix as from_matrix
     from certpca.operators import verify_operator as verify_operator
-    from certpca.result import Certificate as Certificate
-    from certpca.result import Solution as Solution
-    from certpca.result import Status as Status
+    from certpca.results.certificate import Certificate as Certificate
+    from certpca.results.files import load_certificate as load_certificate
+    from certpca.results.files import load_path as load_path
+    from certpca.results.files import load_solution as load_solution
+    from certpca.results.files import save_certificate as save_certificate
+    from certpca.results.files import save_path as save_path
+    from certpca.results.files import save_solution as save_solution
+    from certpca.results.path import Path as Path
+    from certpca.results.proof import Proof as Proof
+    from certpca.results.solution import Solution as Solution
+    from certpca.results.status import Status as Status
+    from certpca.runtime.budget import Budget as Budget
+    from certpca.runtime.budget import Step as Step
+    from certpca.runtime.errors import CertificateError as CertificateError
+    from certpca.runtime.errors import CertpcaError as CertpcaError
     from certpca.solvers import available_solvers as available_solvers
     from certpca.solvers import solver_named as solver_named
-    from certpca.sparsity_path import Path as Path
-    from certpca.sparsity_path import path as path
-    from certpca.storage import load_certificate as load_certificate
-    from certpca.storage import load_path as load_path
-    from certpca.storage import load_solution as load_solution
-    from certpca.storage import save_certificate as save_certificate
-    from certpca.storage import save_path as save_path
-    from certpca.storage import save_solution as save_solution
+    from certpca.verbs.certify import certify as certify
+    from certpca.verbs.choose import Choice as Choice
+    from certpca.verbs.choose import choose_sparsity as choose_sparsity
+    from certpca.verbs.decompose import Decomposition as Decomposition
+    from certpca.verbs.decompose import decompose as decompose
+    from certpca.verbs.path import path as path
+    from certpca.verbs.relax import solve_sdp as solve_sdp
+    from certpca.verbs.solve import solve as solve
+    from certpca.verbs.verify import verify as verify
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Budget": "budget",
-    "Certificate": "result",
-    "CertificateError": "errors",
-    "CertpcaError": "errors",
-    "Choice": "choose",
-    "Decomposition": "components",
+    "Budget": "runtime.budget",
+    "Certificate": "results.certificate",
+    "CertificateError": "runtime.errors",
+    "CertpcaError": "runtime.errors",
+    "Choice": "verbs.choose",
+    "Decomposition": "verbs.decompose",
     "Operator": "operators",
-    "Path": "sparsity_path",
-    "Proof": "certificates.checker",
-    "Solution": "result",
-    "SparseKernelPCA": "kernel_estimator",
-    "SparsePCA": "estimator",
-    "Status": "result",
-    "Step": "budget",
+    "Path": "results.path",
+    "Proof": "results.proof",
+    "Solution": "results.solution",
+    "SparseKernelPCA": "frontends.estimators.sparse_kernel_pca",
+    "SparsePCA": "frontends.estimators.sparse_pca",
+    "Status": "results.status",
+    "Step": "runtime.budget",
     "available_solvers": "solvers",
-    "balding_nichols": "datasets",
-    "certify": "api",
-    "choose_sparsity": "choose",
-    "decompose": "components",
-    "from_data": "operators",
-    "from_kernel": "operators",
-    "from_matrix": "operators",
-    "load_certificate": "storage",
-    "load_path": "storage",
-    "load_solution": "storage",
-    "load_table": "datasets",
-    "open_npy": "datasets",
-    "path": "sparsity_path",
-    "pitprops": "datasets",
-    "read_geo": "datasets",
-    "read_h5ad": "datasets",
-    "read_parquet": "datasets",
-    "read_plink": "datasets",
-    "read_zarr": "datasets",
-    "rotated_hadamard": "datasets",
-    "save_certificate": "storage",
-    "save_path": "storage",
-    "save_solution": "storage",
-    "solve": "api",
-    "solve_sdp": "api",
+    "balding_nichols": "datasets.examples",
+    "certify": "verbs.certify",
+    "choose_sparsity": "verbs.choose",
+    "decompose": "verbs.decompose",
+    "from_data": "intake",
+    "from_kernel": "intake",
+    "from_matrix": "intake",
+    "load_certificate": "results.files",
+    "load_path": "results.files",
+    "load_solution": "results.files",
+    "load_table": "formats.tables",
+    "open_npy": "formats.tables",
+    "path": "verbs.path",
+    "pitprops": "datasets.examples",
+    "read_geo": "formats.geo",
+    "read_h5ad": "formats.h5ad",
+    "read_parquet": "formats.parquet",
+    "read_plink": "genotypes.plink",
+    "read_zarr": "formats.zarr_files",
+    "rotated_hadamard": "datasets.examples",
+    "save_certificate": "results.files",
+    "save_path": "results.files",
+    "save_solution": "results.files",
+    "solve": "verbs.solve",
+    "solve_sdp": "verbs.relax",
     "solver_named": "solvers",
-    "verify": "api",
+    "verify": "verbs.verify",
     "verify_operator": "operators",
-    "write_plink": "datasets",
+    "write_plink": "genotypes.plink_writing",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605

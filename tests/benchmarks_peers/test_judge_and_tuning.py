@@ -9,7 +9,7 @@ from benchmarks.peers.semidefinite import dual_bound, violation
 from benchmarks.peers.timing import Effort, soft_threshold, tuned
 from scipy.sparse import csr_array
 
-from certpca.datasets import pitprops_matrix
+from certpca.datasets.examples import pitprops_matrix
 
 
 @pytest.fixture

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import certpca
 from certpca import Certificate, CertificateError
-from certpca.certificates.checker import arithmetic, examine, fingerprint
-from certpca.certificates.checker.data import prepare
-from certpca.certificates.checker.dual import dual_vectors
-from certpca.certificates.checker.numbers import UNDERFLOW
-from certpca.cli import main
-from certpca.result import Source
+from certpca.checker import arithmetic, examine, fingerprint
+from certpca.checker.data import prepare
+from certpca.checker.dual import dual_vectors
+from certpca.checker.numbers import UNDERFLOW
+from certpca.frontends.cli.main import main
+from certpca.results.certificate import Source
 
 # --- the library ------------------------------------------------------------------------------------------------------
 

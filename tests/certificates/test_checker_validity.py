@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.exact_arithmetic import FORMS, KINDS, Exact, exact, sources
 
 from certpca import CertificateError
-from certpca.certificates.checker import examine, fingerprint
-from certpca.result import Certificate, Source
+from certpca.checker import examine, fingerprint
+from certpca.results.certificate import Certificate, Source
 
 CLOSE = 1e-9  # nearer than this to the optimum, floating point does not decide
 
@@ -287,7 +287,7 @@ def test_codes_and_nan_together_are_refused() -> None:
 
 
 def test_tall_data_are_multiplied_by_runs_of_columns(rng: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from certpca.certificates.checker import data
+    from certpca.checker import data
 
     source = Source("data", rng.standard_normal((60, 11)), center=True, divisor=59.0)
     whole = data.prepare(source)

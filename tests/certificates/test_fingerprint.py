@@ -12,9 +12,9 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
 
 import certpca
-from certpca.certificates.checker import columns
-from certpca.certificates.checker.columns import fingerprint
-from certpca.result import Source
+from certpca.checker import columns
+from certpca.checker.columns import fingerprint
+from certpca.results.certificate import Source
 
 
 def mark(values: Any, **more: Any) -> str:

@@ -5,7 +5,7 @@ import pytest
 from tests.brute_force import brute_force
 
 import certpca
-from certpca.certificates.guarantees import (
+from certpca.bounds.guarantees import (
     longest_row,
     low_rank_constant,
     low_rank_guarantee,
@@ -16,7 +16,7 @@ from certpca.certificates.guarantees import (
     svd_guarantee,
     svd_guarantee_by_spectrum,
 )
-from certpca.errors import InvalidProblemError
+from certpca.runtime.errors import InvalidProblemError
 from certpca.solvers.sdp_threshold import SdpThreshold
 from certpca.solvers.spannogram import Spannogram
 from certpca.solvers.svd_threshold import SvdThreshold

@@ -10,9 +10,9 @@ import pytest
 
 import certpca
 from certpca import Certificate, CertificateError
-from certpca.certificates.checker import Examiner, examine, fingerprint, limits, rules, search_tree
-from certpca.certificates.checker import data as checker_data
-from certpca.result import Source
+from certpca.checker import Examiner, examine, fingerprint, limits, rules, search_tree
+from certpca.checker import data as checker_data
+from certpca.results.certificate import Source
 
 
 def claim(source: Source, kind: str, sparsity: int, evidence: Any = None, tree: Any = None) -> Certificate:
@@ -75,7 +75,7 @@ def test_many_leaves_may_not_cost_more_than_the_limit(
     certificate = claim(source, "search-tree", 2, {"scale": np.float64(1.0)}, chain)
     examine(certificate, source)
     monkeypatch.setattr(checker_data, "Work", lambda: limits.Work(1e5))
-    monkeypatch.setattr(import_module("certpca.certificates.checker.check"), "Work", lambda: limits.Work(1e5))
+    monkeypatch.setattr(import_module("certpca.checker.check"), "Work", lambda: limits.Work(1e5))
     with pytest.raises(CertificateError, match="takes more than 100000 multiplications"):
         examine(certificate, source)
     monkeypatch.undo()
@@ -120,7 +120,7 @@ def test_matrices_that_are_too_large_to_be_factored_are_refused(
         examine(claim(source, kind, 3, evidence), source)
     for module in ("rules", "dual", "semidefinite"):
         for name in ("LARGEST_DENSE", "LARGEST_FACTORED"):
-            monkeypatch.setattr(f"certpca.certificates.checker.{module}.{name}", 30, raising=False)
+            monkeypatch.setattr(f"certpca.checker.{module}.{name}", 30, raising=False)
     for kind, evidence in (("largest-eigenvalue", {}), ("l0-dual", point), ("sdp-dual", clipped)):
         with pytest.raises(CertificateError, match="order 40 is too large to be factored"):
             examine(claim(source, kind, 3, evidence), source)

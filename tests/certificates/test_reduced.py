@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.certificates import search
-from certpca.certificates.checker import reduced
-from certpca.certificates.checker.data import prepare
-from certpca.linalg.sample_space import leading_directions
+from certpca.bounds import pipeline as search
+from certpca.checker import reduced
+from certpca.checker.data import prepare
+from certpca.search.sample_space import leading_directions
 
 
 @pytest.fixture

@@ -16,12 +16,12 @@ from tests.exact_arithmetic import FORMS, KINDS, Exact, exact, sources
 
 import certpca
 from certpca import Certificate, CertificateError, load_certificate, save_certificate, verify
-from certpca.certificates import branching
-from certpca.certificates.branching import TreeSearch
-from certpca.certificates.checker import examine, fingerprint
-from certpca.certificates.checker import search_tree as checker
-from certpca.certificates.checker.check import Proof
-from certpca.result import Source
+from certpca.bounds.support_tree import visit
+from certpca.bounds.support_tree.search import TreeSearch
+from certpca.checker import examine, fingerprint
+from certpca.checker import search_tree as checker
+from certpca.results.certificate import Source
+from certpca.results.proof import Proof
 
 CLOSE = 1e-9  # nearer than this to the optimum, floating point does not decide
 SIZE, SPARSITY = 8, 3
@@ -332,9 +332,9 @@ def try_tampered(seed: int) -> str:
 
 @pytest.mark.parametrize("block", range(4))
 def test_tampered_trees_of_the_search_prove_nothing_wrong(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(branching, "LISTED_SUPPORTS", 0)
-    monkeypatch.setattr(branching, "ROOT_SCHEDULE", branching.ROOT_SCHEDULE[: 1 + block])
-    monkeypatch.setattr(branching, "CHILD_SCHEDULE", branching.CHILD_SCHEDULE[: 1 + block])
+    monkeypatch.setattr(visit, "LISTED_SUPPORTS", 0)
+    monkeypatch.setattr(visit, "ROOT_SCHEDULE", visit.ROOT_SCHEDULE[: 1 + block])
+    monkeypatch.setattr(visit, "CHILD_SCHEDULE", visit.CHILD_SCHEDULE[: 1 + block])
     for seed in range(20):
         try_tampered(20 * block + seed)
 

@@ -15,10 +15,10 @@ from tests.exact_arithmetic import exact
 
 import certpca
 from certpca import Certificate, CertificateError, load_certificate, save_certificate, verify
-from certpca.certificates.checker import examine, fingerprint, semidefinite
-from certpca.certificates.checker.data import Prepared, prepare
-from certpca.certificates.checker.numbers import gamma, largest_eigenvalue
-from certpca.result import Source
+from certpca.checker import examine, fingerprint, semidefinite
+from certpca.checker.data import Prepared, prepare
+from certpca.checker.numbers import gamma, largest_eigenvalue
+from certpca.results.certificate import Source
 
 SIZE, SPARSITY = 9, 3
 

@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 
 import certpca
-from certpca.certificates.checker.columns import Columns, fingerprint
-from certpca.result import Source
+from certpca.checker.columns import Columns, fingerprint
+from certpca.results.certificate import Source
 
 
 def thin_table(rng: np.random.Generator, *, whole: bool = False) -> Any:

@@ -14,10 +14,10 @@ from tests.brute_force import brute_force
 
 import certpca
 from certpca import Certificate, CertificateError, load_certificate, save_certificate, verify
-from certpca.certificates.checker import examine, fingerprint
-from certpca.errors import DataFileError
-from certpca.evidence_files import digest_of
-from certpca.result import Source
+from certpca.checker import examine, fingerprint
+from certpca.results.certificate import Source
+from certpca.results.evidence import digest_of
+from certpca.runtime.errors import DataFileError
 
 ROWS, SIZE, SPARSITY = 6, 9, 3
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.arrays import Vector
+from certpca.runtime.arrays import Vector
 
 Run = Callable[..., Any]
 

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca import checkpoint
-from certpca.checkpoint import Checkpoint, opened
-from certpca.cli import main
-from certpca.datasets import write_plink
-from certpca.errors import DataFileError
-from certpca.storage import load_path, save_path
+from certpca.frontends.cli.main import main
+from certpca.genotypes.plink_writing import write_plink
+from certpca.results.files import load_path, save_path
+from certpca.runtime import checkpoint
+from certpca.runtime.checkpoint import Checkpoint, opened
+from certpca.runtime.errors import DataFileError
 from tests.checkpoints.problems import RUNS, assert_as_if_uninterrupted, names_in, planted, uninterrupted
 
 NO_FACTS: Callable[[], dict[str, Any]] = dict

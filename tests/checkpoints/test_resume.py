@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import certpca
-from certpca import checkpoint
-from certpca.whole_files import write_bytes_whole
+from certpca.runtime import checkpoint
+from certpca.runtime.atomic_write import write_bytes_whole
 from tests.checkpoints.problems import RUNS, assert_as_if_uninterrupted, names_in, uninterrupted
 
 ROOT = Path(__file__).parents[2]

@@ -6,12 +6,13 @@ while a file is written, and `wait` makes every step take a moment, for somebody
 
 import os
 import signal
+import stat
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from certpca import checkpoint
+from certpca.runtime import checkpoint
 from tests.checkpoints.problems import RUNS
 
 
@@ -46,7 +47,14 @@ def main(name: str, folder: str, way: str, state: str = "", count: str = "1") ->
     if way == "rename":
         Path.replace = dying(Path.replace)  # type: ignore[method-assign]
     if way == "flush":
-        os.fsync = dying(os.fsync)
+        flush = os.fsync
+        last = dying(flush)
+
+        def flushed(handle: int) -> None:
+            # Folders are flushed too, but then the file has its name already.
+            (last if stat.S_ISREG(os.fstat(handle).st_mode) else flush)(handle)
+
+        os.fsync = flushed  # type: ignore[assignment]
     RUNS[name](checkpoint=folder, listener=listener)
 
 

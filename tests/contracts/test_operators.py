@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.arrays import to_vector
+from certpca.runtime.arrays import to_vector
 from tests.contracts.catalogue import OPERATORS, planted_counts
 
 

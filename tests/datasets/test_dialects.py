@@ -17,10 +17,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from certpca import load_table
-from certpca.datasets.cells import number_of, truth_of
-from certpca.datasets.dialects import dialect_of
-from certpca.datasets.text_files import ENDINGS, text_files
-from certpca.errors import DataFileError, MissingDependencyError
+from certpca.formats.cells import number_of, truth_of
+from certpca.formats.dialects import dialect_of
+from certpca.formats.text_files import ENDINGS, text_files
+from certpca.runtime.errors import DataFileError, MissingDependencyError
 
 NAMES = ("alpha", "beta", "gamma")
 NUMBERS = np.array([[1.5, -2.0, 1234.5], [0.25, 3.0, 1e-05], [4.0, 5.125, 6.0], [-7.5, 8.0, 0.1]])

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.datasets import PITPROPS_NAMES, pitprops_matrix
-from certpca.errors import InvalidProblemError
+from certpca.datasets.examples import PITPROPS_NAMES, pitprops_matrix
+from certpca.runtime.errors import InvalidProblemError
 
 # --- pit props ----------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.errors import DataFileError
+from certpca.runtime.errors import DataFileError
 
 PREAMBLE = (
     '!Series_title\t"Two tissues"\n'

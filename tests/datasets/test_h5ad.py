@@ -16,10 +16,10 @@ import scipy.sparse as sp
 from tests.datasets.layouts import TINY, counts, h5ad, put_frame, put_matrix
 
 import certpca
-from certpca.cli import main
-from certpca.errors import DataFileError, InvalidDataError, InvalidProblemError, MissingDependencyError
+from certpca.frontends.cli.main import main
 from certpca.operators.covariance import DenseCovariance, SparseCovariance
 from certpca.operators.streamed import StreamedCovariance
+from certpca.runtime.errors import DataFileError, InvalidDataError, InvalidProblemError, MissingDependencyError
 
 h5py = pytest.importorskip("h5py", reason="AnnData files need h5py")
 
@@ -521,7 +521,7 @@ def test_many_cells_are_walked_over_once(tmp_path: Path, rng: Any) -> None:
 
 
 def test_labels_of_a_report_come_from_the_file(tmp_path: Path, rng: Any) -> None:
-    from certpca.present.report import read_labels
+    from certpca.frontends.report import read_labels
 
     file = h5ad(tmp_path / "cells.h5ad", counts(rng))
     held = certpca.read_h5ad(file).obs

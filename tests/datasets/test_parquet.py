@@ -16,11 +16,11 @@ import pytest
 from tests.datasets.layouts import TINY, counts
 
 import certpca
-from certpca.cli import main
-from certpca.datasets import tables
-from certpca.errors import DataFileError, InvalidDataError, InvalidProblemError
-from certpca.operators.readers import Reader
+from certpca.formats import tables
+from certpca.frontends.cli.main import main
 from certpca.operators.streamed import StreamedCovariance
+from certpca.readers.base import Reader
+from certpca.runtime.errors import DataFileError, InvalidDataError, InvalidProblemError
 
 pytest.importorskip("pyarrow", reason="Parquet files need pyarrow")
 

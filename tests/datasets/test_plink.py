@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.errors import CertpcaError, DataFileError, InvalidDataError, InvalidProblemError
+from certpca.runtime.errors import CertpcaError, DataFileError, InvalidDataError, InvalidProblemError
 
 SAMPLES, VARIANTS = 11, 9  # neither fills its last byte
 

@@ -12,9 +12,9 @@ from scipy.io import mmwrite
 
 import certpca
 from certpca import load_table
-from certpca.datasets import reading_from_json
-from certpca.errors import InvalidDataError, InvalidProblemError
-from certpca.operators.readers import Reader
+from certpca.readers.base import Reader
+from certpca.readers.reading import reading_from_json
+from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 
 NAMES = [f"f{index}" for index in range(6)]
 SERIES = '!Series_title\t"a"\n!series_matrix_table_begin\n"ID_REF"\t"GSM1"\t"GSM2"\t"GSM3"\n'

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from scipy.io import mmwrite
 
 from certpca import load_table
-from certpca.errors import DataFileError, MissingDependencyError
+from certpca.runtime.errors import DataFileError, MissingDependencyError
 
 NUMBERS = np.array([[1.0, 2.5], [-3.0, 4e-3], [5.0, 6.0]])
 ROWS = "1,2.5\n-3,4e-3\n5,6\n"

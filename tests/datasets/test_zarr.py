@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from tests.datasets.layouts import TINY, counts, fill_anndata, put
 
 import certpca
-from certpca.cli import main
-from certpca.errors import DataFileError, InvalidDataError, MissingDependencyError
+from certpca.frontends.cli.main import main
 from certpca.operators.streamed import StreamedCovariance
+from certpca.runtime.errors import DataFileError, InvalidDataError, MissingDependencyError
 
 zarr = pytest.importorskip("zarr", "3", reason="stores are written with zarr 3")
 

@@ -14,7 +14,7 @@ from experiments.__main__ import main
 from experiments.paper import cases, curves, figures, own_files, page, table1_constants, table2_pitprops, times
 from experiments.paper.figure2_tightness import promises
 
-from certpca.certificates.guarantees import low_rank_constant
+from certpca.bounds.guarantees import low_rank_constant
 from experiments import data, pages, running
 
 HERE = Path(running.__file__).parent

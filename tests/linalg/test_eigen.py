@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import certpca
-from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
+from certpca.search.krylov import leading_eigenpairs, leading_on_support
 
 
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 40), count=st.integers(1, 6), rank=st.integers(1, 40))
@@ -39,7 +39,7 @@ def test_repeated_eigenvalues(method):
 
 
 def test_exact_uses_the_factor_of_wide_data(rng, monkeypatch):
-    monkeypatch.setattr("certpca.linalg.eigen.EXACT_LIMIT", 64)
+    monkeypatch.setattr("certpca.search.krylov.EXACT_LIMIT", 64)
     data = rng.standard_normal((20, 100))
     pairs = leading_eigenpairs(certpca.from_data(data), 2, method="exact")
     values, vectors = np.linalg.eigh(np.cov(data.T))

@@ -2,8 +2,8 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from certpca.arrays import to_vector
-from certpca.linalg import kernels
+from certpca.bounds.l0_dual import secular as kernels
+from certpca.runtime.arrays import to_vector
 
 
 @pytest.fixture(params=[np.float64, np.float32])

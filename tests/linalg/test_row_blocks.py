@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.linalg.row_blocks import feature_rows
+from certpca.bounds.l0_dual.row_blocks import feature_rows
+from certpca.distributed.executors import FAN, Here, added, runs_of, tree_sum
 from certpca.operators import base
 from certpca.operators.base import column_bounds
-from certpca.operators.places import FAN, Here, added, runs_of, tree_sum
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import certpca
-from certpca.linalg.swaps import SwapSearch
+from certpca.search.swaps import SwapSearch
 
 
 @given(seed=st.integers(0, 10_000), sparsity=st.integers(2, 6), cached=st.booleans())
@@ -14,7 +14,7 @@ def test_pruned_search_finds_exactly_the_improving_swaps(seed, sparsity, cached)
     matrix = np.cov(rng.standard_normal((9, 12)).T)
     support = np.sort(rng.choice(12, sparsity, replace=False))
     limit = pytest.MonkeyPatch()
-    limit.setattr("certpca.linalg.swaps.CACHE_BYTES", 1 << 30 if cached else 0)
+    limit.setattr("certpca.search.swaps.CACHE_BYTES", 1 << 30 if cached else 0)
     try:
         search = SwapSearch(certpca.from_matrix(matrix), support, np.diag(matrix))
         swaps = search.improving_swaps()

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import certpca
-from certpca.errors import CertpcaError, InvalidDataError, InvalidProblemError
+from certpca.runtime.errors import CertpcaError, InvalidDataError, InvalidProblemError
 
 
 def refused(*fragments: str, error: type[CertpcaError] = InvalidDataError) -> Any:
@@ -211,7 +211,7 @@ class TestMatrix:
 
 
 def test_large_indefinite_matrix_is_found_by_lanczos(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("certpca.operators.matrix_checks.DENSE_CHECK_SIZE", 10)
+    monkeypatch.setattr("certpca.intake.matrix_checks.DENSE_CHECK_SIZE", 10)
     values = np.linspace(1.0, 2.0, 60)
     good = np.diag(values)
     rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((60, 60)))[0]

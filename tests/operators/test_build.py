@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import certpca
-from certpca.arrays import to_vector
-from certpca.errors import InvalidProblemError
 from certpca.operators import Factor, HostView, Operator, on_host
+from certpca.runtime.arrays import to_vector
+from certpca.runtime.errors import InvalidProblemError
 
 ROWS, SIZE = 30, 6
 EVERYTHING = np.arange(SIZE)
@@ -353,8 +353,8 @@ def test_factor_of_a_huge_matrix_is_refused_with_advice(monkeypatch: pytest.Monk
 
 def test_walking_in_many_blocks_changes_nothing(counts: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("certpca.operators.covariance.BLOCK_BYTES", 8 * SIZE * 4)
-    monkeypatch.setattr("certpca.operators.moments.BLOCK_BYTES", 8 * SIZE * 4)
-    monkeypatch.setattr("certpca.operators.moments.EXACT_ROWS", 4)
+    monkeypatch.setattr("certpca.readers.moments.BLOCK_BYTES", 8 * SIZE * 4)
+    monkeypatch.setattr("certpca.readers.moments.EXACT_ROWS", 4)
     with_holes = counts.astype(np.int8)
     with_holes[0, 0] = -9
     for data in (counts.astype(np.float32), counts.astype(np.int8), counts.astype(np.int32), with_holes):

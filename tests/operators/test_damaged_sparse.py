@@ -10,11 +10,11 @@ import scipy.io
 import scipy.sparse as sp
 
 import certpca
-from certpca.certificates.checker import Examiner, check
-from certpca.datasets import load_table
-from certpca.errors import CertificateError, CertpcaError, DataFileError, InvalidDataError
-from certpca.operators.sparse_format import by_columns, sound_sparse
-from certpca.result import Source
+from certpca.checker import Examiner, check
+from certpca.formats.tables import load_table
+from certpca.readers.sparse_format import by_columns, sound_sparse
+from certpca.results.certificate import Source
+from certpca.runtime.errors import CertificateError, CertpcaError, DataFileError, InvalidDataError
 
 ROWS, SIZE = 30, 12
 

@@ -8,11 +8,11 @@ import scipy.sparse
 from tests.contracts.catalogue import OPERATORS, planted_counts
 
 import certpca
-from certpca.arrays import to_vector
-from certpca.errors import InvalidProblemError
 from certpca.operators import Operator
 from certpca.operators.base import LARGEST_FORMED_SIZE
 from certpca.operators.deflation import DEFLATIONS, SEMIDEFINITE, deflate
+from certpca.runtime.arrays import to_vector
+from certpca.runtime.errors import InvalidProblemError
 
 KINDS = ["explicit", "explicit-sparse", "float32", "int8", "csr", "strict", "host-view", "kernel", "restricted"]
 COMPONENTS = [

@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import certpca
-from certpca.errors import InvalidProblemError, MissingDependencyError
+from certpca.runtime.errors import InvalidProblemError, MissingDependencyError
 
 
 @pytest.fixture

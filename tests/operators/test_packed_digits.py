@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import certpca
-from certpca.operators import packed, packed_products
-from certpca.operators.packed_products import FEWEST_SAMPLES, DigitProducts, FloatProducts, products
+from certpca.genotypes import packed, packed_products
+from certpca.genotypes.packed_products import FEWEST_SAMPLES, DigitProducts, FloatProducts, products
 
 pytest.importorskip("numba", reason="the loops are compiled by numba")
-from certpca.operators import packed_dots, packed_digit_loops  # noqa: I001
+from certpca.genotypes import packed_dots, packed_digit_loops  # noqa: I001
 
 pytestmark = pytest.mark.skipif(not packed_dots.HAS_DOTS, reason="this processor has no dot products of bytes")
 

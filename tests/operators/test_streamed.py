@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.arrays import to_vector
-from certpca.cli import main
-from certpca.errors import InvalidDataError, InvalidProblemError
-from certpca.operators import build, packed
-from certpca.operators.packed_products import DigitProducts, FloatProducts, unpacking_table
-from certpca.operators.readers import ArrayReader
+from certpca.frontends.cli.main import main
+from certpca.genotypes import packed
+from certpca.genotypes.packed_products import DigitProducts, FloatProducts, unpacking_table
+from certpca.intake import build
 from certpca.operators.streamed import StreamedCovariance
 from certpca.operators.views import Restricted
+from certpca.readers.base import ArrayReader
+from certpca.runtime.arrays import to_vector
+from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 
 TINY = 1e-6  # GiB: a kilobyte, so that every block is cut
 
@@ -118,7 +119,7 @@ def test_path_and_decompose_take_a_reader(tmp_path: Path, rng: Any) -> None:
 @pytest.mark.parametrize("shape", [(5, 3), (1023, 70), (4096, 4), (4099, 333)])  # around a tile or a chunk, ragged ends
 @pytest.mark.parametrize("width", [1, 4, 7])
 def test_packed_products_agree_with_decoded_ones(rng: Any, kind: Any, shape: Any, width: int) -> None:
-    from certpca.operators.packed_dots import HAS_DOTS
+    from certpca.genotypes.packed_dots import HAS_DOTS
 
     if kind is DigitProducts and not HAS_DOTS:
         pytest.skip("this processor has no dot products of bytes")
@@ -158,7 +159,7 @@ def test_packed_products_agree_with_decoded_ones(rng: Any, kind: Any, shape: Any
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("width", [1, 3, 127, 128])
 def test_both_ways_of_unpacking_agree(rng: Any, dtype: Any, width: int) -> None:
-    from certpca.operators import packed_loops, packed_registers
+    from certpca.genotypes import packed_loops, packed_registers
 
     if not packed_registers.HAS_AVX2:
         pytest.skip("this processor cannot permute registers")

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.present.report import gather, write_report
-from certpca.result import Solution, Status
+from certpca.frontends.report import gather, write_report
+from certpca.results.solution import Solution
+from certpca.results.status import Status
 
 NAMES = tuple("abcdef")
 

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import certpca
-from certpca.errors import DataFileError, InvalidDataError, InvalidProblemError
-from certpca.present.report import Files, gather, write_report
-from certpca.present.report.compose import compose
-from certpca.present.report.escape import as_html, as_markdown, shortened
-from certpca.present.report.page import to_html
-from certpca.present.report.svg import Axis
-from certpca.present.report.words import duration, number, percent_up
-from certpca.result import Status
+from certpca.frontends.report import Files, gather, write_report
+from certpca.frontends.report.compose import compose
+from certpca.frontends.report.escape import as_html, as_markdown, shortened
+from certpca.frontends.report.page import to_html
+from certpca.frontends.report.svg import Axis
+from certpca.frontends.report.words import duration, number, percent_up
+from certpca.results.status import Status
+from certpca.runtime.errors import DataFileError, InvalidDataError, InvalidProblemError
 
 VOID = {"meta", "link", "br", "rect", "circle", "path", "col"}
 NASTY = (
@@ -451,7 +451,7 @@ def test_failure_keeps_the_old_report(pitprops_solution, tmp_path, monkeypatch, 
 
 
 def test_bad_targets_are_refused_before_the_work(pitprops_solution, tmp_path, monkeypatch):
-    monkeypatch.setattr("certpca.present.report.write.gather", lambda *_, **__: pytest.fail("the work began"))
+    monkeypatch.setattr("certpca.frontends.report.write.gather", lambda *_, **__: pytest.fail("the work began"))
     with pytest.raises(InvalidProblemError, match=r"report\.docx.*\.html"):
         write_report(pitprops_solution, tmp_path / "report.docx")
     with pytest.raises(InvalidProblemError, match="got 'pdf'"):

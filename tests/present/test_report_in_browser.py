@@ -12,7 +12,7 @@ from experiments.report_example import BROWSERS
 from experiments.report_example import FLAGS as HEADLESS
 
 import certpca
-from certpca.present.report import write_report
+from certpca.frontends.report import write_report
 
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 FLAGS = [

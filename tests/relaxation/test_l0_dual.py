@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.relaxation.l0_dual import DualProblem, improve
+from certpca.bounds.l0_dual.central_path import improve
+from certpca.bounds.l0_dual.problem import DualProblem
 
 
 def points(operator, sparsity, count):
@@ -56,9 +57,9 @@ def test_runs_on_any_array_library(rng):
 
 
 def test_single_precision_is_used_for_large_problems(rng, monkeypatch):
-    monkeypatch.setattr("certpca.relaxation.l0_dual.SINGLE_FROM", 100)
+    monkeypatch.setattr("certpca.bounds.l0_dual.features.SINGLE_FROM", 100)
     data = rng.standard_normal((20, 60))
     single = points(certpca.from_data(data), 6, 15)
-    monkeypatch.setattr("certpca.relaxation.l0_dual.SINGLE_FROM", 10**9)
+    monkeypatch.setattr("certpca.bounds.l0_dual.features.SINGLE_FROM", 10**9)
     double = points(certpca.from_data(data), 6, 15)
     assert min(p.bound for p in single) == pytest.approx(min(p.bound for p in double), rel=1e-3)

@@ -9,15 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certpca.relaxation.pairs.points import (
-    PairPoint,
-    bound_at,
-    first_point,
-    largest_eigenvalue,
-    stored,
-    tightened,
-)
-from certpca.relaxation.pairs.sums import pack, slopes, smooth_row_sums, smooth_top_sum, top_sum, totals, unpack
+from certpca.bounds.pair_bound.points import PairPoint, bound_at, first_point, largest_eigenvalue, stored, tightened
+from certpca.bounds.pair_bound.sums import pack, slopes, smooth_row_sums, smooth_top_sum, top_sum, totals, unpack
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -12,7 +12,7 @@ from tests.brute_force import brute_force
 
 import certpca
 from certpca import Budget, Status
-from certpca.errors import CertpcaError, InvalidProblemError
+from certpca.runtime.errors import CertpcaError, InvalidProblemError
 
 CLOSE = 1e-5  # relative; what two solvers may differ by
 

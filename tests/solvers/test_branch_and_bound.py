@@ -9,12 +9,12 @@ import pytest
 from tests.brute_force import brute_force
 
 import certpca
-from certpca.certificates import branching
-from certpca.certificates.branching import TreeSearch
-from certpca.certificates.proving import Prover
-from certpca.cli import main
-from certpca.errors import InvalidProblemError
-from certpca.result import Status
+from certpca.bounds.proving import Prover
+from certpca.bounds.support_tree import search as branching
+from certpca.bounds.support_tree.search import TreeSearch
+from certpca.frontends.cli.main import main
+from certpca.results.status import Status
+from certpca.runtime.errors import InvalidProblemError
 from certpca.solvers import solver_named
 from certpca.solvers.branch_and_bound import BranchAndBound
 

@@ -3,7 +3,7 @@ import pytest
 from tests.brute_force import brute_force
 
 import certpca
-from certpca.errors import InvalidProblemError
+from certpca.runtime.errors import InvalidProblemError
 from certpca.solvers import solver_named
 from certpca.solvers.decomposition import _coordinate_ascent
 

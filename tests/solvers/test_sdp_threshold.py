@@ -11,8 +11,8 @@ from tests.brute_force import brute_force
 
 import certpca
 from certpca import Status, solver_named
-from certpca.cli import main
-from certpca.errors import InvalidProblemError
+from certpca.frontends.cli.main import main
+from certpca.runtime.errors import InvalidProblemError
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.brute_force import brute_force
 
 import certpca
-from certpca.result import Status
+from certpca.results.status import Status
 from certpca.solvers import solver_named
 
 

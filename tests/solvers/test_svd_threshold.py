@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.brute_force import brute_force
 
 import certpca
-from certpca.errors import InvalidProblemError
-from certpca.result import Status
+from certpca.results.status import Status
+from certpca.runtime.errors import InvalidProblemError
 from certpca.solvers import solver_named
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from benchmarks.peers.problem import Case, Problem, centred
 
-from certpca.datasets import pitprops_matrix
+from certpca.datasets.examples import pitprops_matrix
 
 
 def load() -> Problem:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from certpca.arrays import Vector
-from certpca.errors import InvalidProblemError
-from certpca.operators import Operator, from_matrix
+from certpca.intake import from_matrix
+from certpca.operators import Operator
+from certpca.runtime.arrays import Vector
+from certpca.runtime.errors import InvalidProblemError
 
 PITPROPS_NAMES = (
     "topdiam",

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from certpca.arrays import Array, Indices, Vector, namespace, to_vector
-from certpca.errors import InvalidProblemError
-from certpca.result import Source
+from certpca.results.certificate import Source
+from certpca.runtime.arrays import Array, Indices, Vector, namespace, to_vector
+from certpca.runtime.errors import InvalidProblemError
 
 BLOCK_BYTES = 96 << 20  # of a block of F in float64: smaller ones keep many cores from working together
 WIDEST = 8192  # columns of a block: few enough to keep several workers busy

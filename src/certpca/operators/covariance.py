@@ -15,9 +15,9 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from certpca.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_vector
 from certpca.operators.base import Factor, Operator, even_power
-from certpca.result import Source
+from certpca.results.certificate import Source
+from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_vector
 
 SINGLE_REACH = 2.0**60  # of weights whose columns are still in the range of single precision
 SMALLEST_BLOCK_BYTES = 4 << 20

@@ -22,11 +22,11 @@ from typing import Any, final
 
 import numpy as np
 
-from certpca.arrays import Array, Indices, Vector, to_vector
-from certpca.errors import InvalidProblemError
 from certpca.operators.base import LARGEST_FORMED_SIZE, Factor, Operator
 from certpca.operators.views import Restricted
-from certpca.result import Source
+from certpca.results.certificate import Source
+from certpca.runtime.arrays import Array, Indices, Vector, to_vector
+from certpca.runtime.errors import InvalidProblemError
 
 SEMIDEFINITE = ("schur", "projection")
 DEFLATIONS = (*SEMIDEFINITE, "hotelling", "orthogonal-hotelling")

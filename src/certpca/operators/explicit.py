@@ -4,10 +4,10 @@ from typing import Any, final
 
 import numpy as np
 
-from certpca.arrays import Array, Indices, Vector, device_of, namespace, to_vector
-from certpca.errors import InvalidProblemError
 from certpca.operators.base import LARGEST_FORMED_SIZE, Factor, Operator, divided, even_power
-from certpca.result import Source
+from certpca.results.certificate import Source
+from certpca.runtime.arrays import Array, Indices, Vector, device_of, namespace, to_vector
+from certpca.runtime.errors import InvalidProblemError
 
 
 @final

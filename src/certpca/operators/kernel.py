@@ -10,11 +10,11 @@ from typing import Any, final
 
 import numpy as np
 
-from certpca.arrays import Array, Indices, Vector, namespace
-from certpca.errors import InvalidDataError, InvalidProblemError
 from certpca.operators.base import LARGEST_FORMED_SIZE, Factor, Operator, divided, even_power
 from certpca.operators.explicit import factor_of_matrix
-from certpca.result import Source
+from certpca.results.certificate import Source
+from certpca.runtime.arrays import Array, Indices, Vector, namespace
+from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 
 KernelFunction = Callable[[Any, Any], Any]
 

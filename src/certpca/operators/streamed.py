@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from certpca.arrays import Array, Indices, Vector, namespace
 from certpca.operators.base import Factor, Operator
 from certpca.operators.covariance import Covariance, DenseCovariance, SparseCovariance, Standardisation
 from certpca.operators.explicit import ExplicitOperator
-from certpca.operators.inputs import is_sparse
-from certpca.operators.readers import Reader, RowReader, with_holes_filled
-from certpca.operators.sparse_reader import sparse_with_holes_filled
 from certpca.operators.views import Restricted
+from certpca.readers.base import Reader, RowReader, with_holes_filled
+from certpca.readers.sparse_reader import sparse_with_holes_filled
+from certpca.runtime.array_kinds import is_sparse
+from certpca.runtime.arrays import Array, Indices, Vector, namespace
 
 FORMED_UP_TO = 4096  # features
 FORMED_FROM = 2  # rows for each feature

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from certpca.arrays import to_vector
-from certpca.errors import InvalidProblemError
 from certpca.operators.base import Operator
+from certpca.runtime.arrays import to_vector
+from certpca.runtime.errors import InvalidProblemError
 
 FACTORS_CHECKED_UP_TO = 2048
 

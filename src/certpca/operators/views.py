@@ -6,10 +6,10 @@ from typing import Any, final
 
 import numpy as np
 
-from certpca.arrays import Array, Indices, Vector, to_numpy
-from certpca.errors import InvalidProblemError
 from certpca.operators.base import Factor, Operator, divided
-from certpca.result import Source
+from certpca.results.certificate import Source
+from certpca.runtime.arrays import Array, Indices, Vector, to_numpy
+from certpca.runtime.errors import InvalidProblemError
 
 
 @final

@@ -21,15 +21,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from certpca.arrays import Indices, Vector, to_vector, top_k
-from certpca.budget import Progress
-from certpca.errors import InvalidProblemError
-from certpca.linalg.eigen import ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
-from certpca.linalg.swaps import SwapSearch
 from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
 from certpca.operators.explicit import ExplicitOperator
 from certpca.operators.streamed import is_large_file
-from certpca.result import Candidate, Status
+from certpca.results.solution import Candidate
+from certpca.results.status import Status
+from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
+from certpca.runtime.budget import Progress
+from certpca.runtime.errors import InvalidProblemError
+from certpca.search.krylov import ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
+from certpca.search.swaps import SwapSearch
 from certpca.solvers.base import register
 
 EVERY_COLUMN = 512  # up to this size every single feature is a start

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from certpca.budget import Progress
-from certpca.errors import InvalidProblemError
 from certpca.operators.base import Operator
-from certpca.result import Candidate
+from certpca.results.solution import Candidate
+from certpca.runtime.budget import Progress
+from certpca.runtime.errors import InvalidProblemError
 
 
 @runtime_checkable

@@ -1,6 +1,6 @@
 """Prove a component optimal: branch and bound over features.
 
-The start is the best of `auto`. How nodes are bounded, fixed and split, `certificates/branching` says; the answer comes
+The start is the best of `auto`. How nodes are bounded, fixed and split, `bounds/support_tree` says; the answer comes
 with a certificate of kind ``search-tree``.
 """
 
@@ -9,15 +9,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from certpca.budget import Progress
-from certpca.certificates.branching import TREE_PROOF, TreeSearch
-from certpca.certificates.checker.limits import MOST_NODES
-from certpca.certificates.proving import Prover
-from certpca.certificates.tree_states import TreeStates
-from certpca.errors import InvalidProblemError
-from certpca.linalg.eigen import leading_on_support
+from certpca.bounds.proving import Prover
+from certpca.bounds.support_tree.search import TREE_PROOF, TreeSearch
+from certpca.bounds.support_tree.states import TreeStates
+from certpca.checker.limits import MOST_NODES
 from certpca.operators.base import Operator
-from certpca.result import PROVED_OPTIMAL, Candidate, Status
+from certpca.results.certificate import PROVED_OPTIMAL
+from certpca.results.solution import Candidate
+from certpca.results.status import Status
+from certpca.runtime.budget import Progress
+from certpca.runtime.errors import InvalidProblemError
+from certpca.search.krylov import leading_on_support
 from certpca.solvers.auto import Auto
 from certpca.solvers.base import register
 

@@ -12,12 +12,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from certpca.arrays import to_vector, top_k
-from certpca.budget import Progress
-from certpca.linalg.eigen import leading_eigenpairs
-from certpca.linalg.swaps import SwapSearch
 from certpca.operators.base import Operator
-from certpca.result import Candidate, Status
+from certpca.results.solution import Candidate
+from certpca.results.status import Status
+from certpca.runtime.arrays import to_vector, top_k
+from certpca.runtime.budget import Progress
+from certpca.search.krylov import leading_eigenpairs
+from certpca.search.swaps import SwapSearch
 from certpca.solvers.base import register
 
 

@@ -16,16 +16,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from certpca.arrays import Indices, Vector, to_vector, top_k
-from certpca.budget import Progress
-from certpca.certificates.proof_costs import ProofCosts
-from certpca.certificates.proving import Prover
-from certpca.errors import InvalidProblemError
-from certpca.linalg.eigen import leading_on_support
+from certpca.bounds.proof_costs import ProofCosts
+from certpca.bounds.proving import Prover
+from certpca.bounds.sdp import Relaxation, solve_relaxation
+from certpca.bounds.sdp.clipped import DIRECTIONS
 from certpca.operators import Operator
-from certpca.relaxation.sdp import Relaxation, solve_relaxation
-from certpca.relaxation.sdp.clipped import DIRECTIONS
-from certpca.result import Candidate, Status
+from certpca.results.solution import Candidate
+from certpca.results.status import Status
+from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
+from certpca.runtime.budget import Progress
+from certpca.runtime.errors import InvalidProblemError
+from certpca.search.krylov import leading_on_support
 from certpca.solvers.base import register
 
 

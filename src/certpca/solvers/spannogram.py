@@ -17,12 +17,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from certpca.arrays import Indices, Vector, to_vector, top_k
-from certpca.budget import Progress
-from certpca.errors import InvalidProblemError
-from certpca.linalg.eigen import leading_eigenpairs
 from certpca.operators.base import Operator
-from certpca.result import Candidate, Status
+from certpca.results.solution import Candidate
+from certpca.results.status import Status
+from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
+from certpca.runtime.budget import Progress
+from certpca.runtime.errors import InvalidProblemError
+from certpca.search.krylov import leading_eigenpairs
 from certpca.solvers.base import register
 
 EXACT_RANKS = 3

@@ -14,12 +14,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from certpca.arrays import Indices, Vector, fix_sign, to_vector, top_k
-from certpca.budget import Progress
-from certpca.errors import InvalidProblemError
-from certpca.linalg.eigen import leading_eigenpairs, leading_on_support
 from certpca.operators.base import Operator
-from certpca.result import Candidate, Status
+from certpca.results.solution import Candidate
+from certpca.results.status import Status
+from certpca.runtime.arrays import Indices, Vector, fix_sign, to_vector, top_k
+from certpca.runtime.budget import Progress
+from certpca.runtime.errors import InvalidProblemError
+from certpca.search.krylov import leading_eigenpairs, leading_on_support
 from certpca.solvers.base import register
 
 MORE_STARTS = 3  # eigenvectors, each with both signs

@@ -1,0 +1,107 @@
+"""What the search for a certificate starts from and aims at: the best loadings known, and when to stop."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from certpca.bounds.l0_dual.problem import DualProblem
+from certpca.bounds.near_one import NearExaminer, examiner_of
+from certpca.bounds.proof_costs import ProofCosts
+from certpca.bounds.proving import ROUNDED_UP
+from certpca.checker import Examiner
+from certpca.operators import Operator
+from certpca.operators.streamed import is_large_file
+from certpca.results.certificate import Certificate
+from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
+from certpca.runtime.budget import Late, never
+from certpca.search.krylov import leading_on_support
+from certpca.search.swaps import SwapSearch
+
+ROUNDS_FROM_FILES = 5  # of a local search that walks over a file each time
+
+
+@dataclass(slots=True)
+class Incumbent:
+    """The best loadings known, improved from directions of sample space that the dual suggests."""
+
+    operator: Operator
+    support: Indices
+    loadings: Vector
+    objective: float
+    late: Late = never
+
+    @property
+    def _most_rounds(self) -> float:
+        return ROUNDS_FROM_FILES if is_large_file(self.operator) else math.inf
+
+    def try_images(self, images: Sequence[Vector]) -> float:
+        """Start a local search from the largest entries of each image and keep what is better."""
+        diagonal = to_vector(self.operator.diagonal())
+        for image in images:
+            if self.late():
+                break
+            search = SwapSearch(self.operator, top_k(np.abs(image), self.support.size), diagonal, self.late)
+            rounds = 1
+            while search.threshold() and rounds < self._most_rounds:
+                rounds += 1
+            if search.objective > self.objective * (1 + 1e-9):
+                self.support = search.support
+                self.objective, self.loadings = leading_on_support(self.operator, self.support)
+        return self.objective
+
+    def state(self) -> dict[str, Any]:
+        """Return everything but the operator."""
+        return {"support": self.support, "loadings": self.loadings, "objective": self.objective}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+        self.support, self.loadings, self.objective = state["support"], state["loadings"], state["objective"]
+
+
+class Shared:
+    """What proofs for several sparsities of one operator have in common, made when it is first needed."""
+
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+
+    @cached_property
+    def dual(self) -> DualProblem:
+        """The dual problem; `at` gives that of a sparsity."""
+        return DualProblem(self._operator, 1)
+
+    @property
+    def posed(self) -> bool:
+        """Whether the dual problem is there."""
+        return "dual" in self.__dict__
+
+    @cached_property
+    def examiner(self) -> Examiner | NearExaminer:
+        """The checker, with the data prepared."""
+        return examiner_of(self._operator)
+
+    @cached_property
+    def costs(self) -> ProofCosts:
+        """How long proofs take."""
+        return ProofCosts(self._operator)
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """When to stop, and with what to begin."""
+
+    target_gap: float
+    branching: bool = True
+    warm: Certificate | None = None
+    semidefinite: bool = False
+    known: Certificate | None = None
+    depth: int | None = None
+    shared: Shared | None = None
+
+    def reached(self, objective: float, bound: float) -> bool:
+        """Whether the gap is as small as asked for."""
+        # A certificate claims a little more than it proves, so no gap is smaller than that.
+        return bound <= 0 or 1 - objective / bound <= max(self.target_gap, 2 * ROUNDED_UP)

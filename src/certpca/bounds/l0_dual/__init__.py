@@ -1,0 +1,1 @@
+"""The dual of the sparsity constraint in sample space."""

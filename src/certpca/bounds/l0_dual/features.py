@@ -1,0 +1,53 @@
+"""Features as rows of sample space, where the checker will look for them."""
+
+from typing import Any
+
+import numpy as np
+
+from certpca.bounds.l0_dual.row_blocks import RowBlocks, feature_rows, rows_in_memory
+from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
+from certpca.runtime.arrays import Vector
+from certpca.runtime.errors import InvalidProblemError
+
+SINGLE_FROM = 4_000_000  # entries of F from which products are made in single precision
+
+
+def dual_depth(operator: Operator) -> int:
+    """Return the order of the density matrices: samples, or features where these are fewer or there are no samples."""
+    source = operator.source()
+    return int(operator.size if source.kind == "matrix" else min(source.values.shape))
+
+
+def sample_space_rows(operator: Operator) -> RowBlocks:
+    """Return features as rows, in the sample space that the checker will use for the same matrix.
+
+    That is the space of samples, or, where samples outnumber features or there are none, that of the matrix's
+    symmetric square root.
+    """
+    xp, size = operator.xp, operator.size
+    source = operator.source()
+    depth = dual_depth(operator)
+    if depth > LARGEST_FORMED_SIZE:
+        msg = (
+            f"the dual bound works with matrices of order min(samples, features) = {depth}, "
+            f"allowed up to {LARGEST_FORMED_SIZE}"
+        )
+        raise InvalidProblemError(msg)
+    dtype = _precision(operator, size * depth)
+    if source.kind == "matrix" or source.values.shape[0] > size:
+        matrix = xp.asarray(operator.submatrix(np.arange(size)), dtype=xp.float64, device=operator.device)
+        values, vectors = xp.linalg.eigh(matrix)
+        roots = xp.sqrt(xp.where(values > 0, values, xp.zeros_like(values)))
+        return rows_in_memory(xp.astype((vectors * roots[None, :]) @ xp.matrix_transpose(vectors), dtype), operator)
+    return feature_rows(operator, dtype)
+
+
+def rows_along(operator: Operator, directions: Vector) -> RowBlocks:
+    """Return features as rows in coordinates of a few directions, reading the factor once."""
+    dtype = _precision(operator, operator.size * directions.shape[1])
+    return feature_rows(operator, dtype, operator.xp.asarray(directions, dtype=dtype, device=operator.device))
+
+
+def _precision(operator: Operator, entries: int) -> Any:
+    ordinary = 1e-12 < operator.trace() / operator.size < 1e12
+    return operator.xp.float32 if entries > SINGLE_FROM and ordinary else operator.xp.float64

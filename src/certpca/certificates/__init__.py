@@ -1,1 +1,0 @@
-"""Upper bounds with their evidence, and the checker that trusts none of it."""

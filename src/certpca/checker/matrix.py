@@ -1,0 +1,103 @@
+"""Which matrix a certificate is about: what may be asked of data, said in words, and what a reader expects of it.
+
+A certificate names the way from data to matrix itself, so nothing unusual may hide in it: ways that no covariance goes
+are refused, and the words about the others are made here, from what was checked.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+import numpy as np
+
+from certpca.checker.normalisation import ALLELES, require_source
+from certpca.checker.numbers import require
+from certpca.results.certificate import Source
+
+MISSING_GENOTYPE = -9
+
+
+class Expected(TypedDict, total=False):
+    """What a reader expects a certificate to be about; what is left out is not compared.
+
+    `covariance`: the data are the matrix itself. `center`, `scale`, `ddof`: as in `from_data`. `missing`: ``"error"``
+    where no missing values may have been filled. `sparsity`: that of the claim. `max_gap`: the largest proved gap.
+    """
+
+    covariance: bool
+    center: bool
+    scale: bool | str
+    ddof: int
+    missing: str
+    sparsity: int
+    max_gap: float
+
+
+def require_ordinary(source: Source) -> None:
+    """Refuse ways from data to matrix that are malformed, or that no covariance or correlation matrix goes."""
+    require_source(source)
+    if source.kind == "matrix":
+        return
+    rows, missing = int(source.values.shape[0]), source.missing
+    require(
+        1 <= source.divisor <= rows and source.divisor.is_integer(),
+        f"it divides by {source.divisor:g}, which no covariance of {rows} rows is divided by",
+    )
+    require(missing in (None, MISSING_GENOTYPE), f"{missing} is no code of missing values that data are read with")
+    require(missing is None or source.fill_missing, "the data have missing values and no rule for them")
+    require(source.center or not source.fill_missing, "missing values can be filled only where columns are centred")
+
+
+def require_codes(missing: int | None, stored: Any) -> None:
+    """Refuse to take a value for missing where it may be a number like others: among negative ones, or not whole."""
+    if missing is not None:
+        require(stored.dtype.kind in "iu", f"{missing} codes missing values in whole numbers only")
+        # The same rule by which data are read: else values that are there could be declared missing.
+        require(not bool(np.any((stored < 0) & (stored != missing))), f"{missing} is not the only negative value")
+
+
+def in_words(source: Source) -> str:
+    """Describe the matrix."""
+    rows, size = (int(side) for side in source.values.shape)
+    if source.kind == "matrix":
+        return f"{rows} x {size} matrix as it was given"
+    divisor = int(source.divisor)
+    unusual = "" if divisor in (rows, rows - 1) else ", which is neither the number of rows nor one less"
+    alleles = "scaled by √(2p(1 − p)), " if source.scale == ALLELES else ""
+    holes = "NaN" if source.missing is None else f"coded {source.missing}"
+    return (
+        f"{'correlation' if source.scale is True else 'covariance'} matrix "
+        f"({'centred' if source.center else 'uncentred'}, {alleles}divided by {divisor}{unusual}) of "
+        f"{rows} x {size} data" + (f", missing values ({holes}) taken as column means" if source.fill_missing else "")
+    )
+
+
+def require_expected(source: Source, sparsity: int, expected: Mapping[str, Any]) -> None:
+    """Refuse a certificate that is about another matrix than its reader has in mind."""
+    about = in_words(source)
+
+    def compare(name: str, actual: Any, what: str) -> None:
+        wanted = expected.get(name)
+        require(wanted is None or wanted == actual, f"expected {what}, but it is about the {about}")
+
+    as_given = source.kind == "matrix"
+    compare("covariance", as_given, "another kind of data (a matrix as it is, or samples x features)")
+    if as_given:
+        asked = sorted(name for name in ("center", "scale", "ddof") if expected.get(name))
+        require(not asked, f"expected data that are centred, scaled or divided, but it is about the {about}")
+    else:
+        compare("center", source.center, "centred columns" if expected.get("center") else "columns as they are")
+        compare("scale", source.scale, _SCALES.get(expected.get("scale", False), "another scaling"))
+        rows = int(source.values.shape[0])
+        if source.scale is not True:  # correlations do not depend on it
+            compare("ddof", rows - int(source.divisor), f"a divisor of {rows} less {expected.get('ddof')}")
+    if expected.get("missing") == "error":
+        require(not source.fill_missing, f"expected no missing values, but it is about the {about}")
+    wanted = expected.get("sparsity")
+    require(wanted is None or wanted == sparsity, f"expected sparsity {wanted}, but it is about {sparsity} loadings")
+
+
+_SCALES: dict[Any, str] = {
+    True: "columns scaled to unit variance",
+    False: "columns that are not scaled",
+    ALLELES: "columns scaled by √(2p(1 − p))",
+}

@@ -1,0 +1,1 @@
+"""Where blocks are worked on: here, or by the workers of a cluster."""

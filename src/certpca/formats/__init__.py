@@ -1,0 +1,1 @@
+"""Files that users bring, a file for each format."""

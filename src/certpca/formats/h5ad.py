@@ -1,0 +1,55 @@
+"""AnnData files (.h5ad), dense or sparse, streamed from HDF5."""
+
+from os import PathLike
+from pathlib import Path
+
+from certpca.formats.anndata_layout import open_table
+from certpca.readers.base import DEFAULT_MEMORY
+from certpca.readers.file_reader import FileReader
+from certpca.readers.reading import without_defaults
+from certpca.runtime.errors import CertpcaError, DataFileError
+from certpca.runtime.optional import require
+
+
+def read_h5ad(path: str | PathLike[str], *, layer: str | None = None, memory: float = DEFAULT_MEMORY) -> FileReader:
+    """Open an AnnData file without reading it; the result is samples x variables wherever data are asked for.
+
+    Dense tables and sparse ones by rows or columns are read as they are stored, and sparse ones stay sparse. Where
+    everything fits the memory budget it is loaded when it is first needed. Otherwise products walk over the file; a
+    file in the order of rows is copied once in the order of columns, when certificates need these. `names` are
+    those of variables; `sample_names` and `obs` tell about samples.
+
+    Parameters
+    ----------
+    path
+        An ``.h5ad`` file, as the anndata package writes it (which is not needed to read it).
+    layer
+        A layer, or ``"raw"``, instead of X.
+    memory
+        GiB for data on their way from the file, or for all of them where they fit.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> cells = certpca.read_h5ad("cells.h5ad", layer="counts", memory=1.0)  # doctest: +SKIP
+    >>> certpca.solve(cells, 20).names  # doctest: +SKIP
+    """
+    h5py = require("h5py", extra="h5ad", purpose="reading .h5ad files")
+    file = Path(path)
+    if not file.is_file():
+        msg = f"{str(file)!r} is a folder, a file is needed" if file.is_dir() else f"there is no file {str(file)!r}"
+        raise DataFileError(msg)
+    try:
+        root = h5py.File(file, "r")
+    except OSError as error:
+        msg = f"{str(file)!r} is not an HDF5 file, or only a part of one: {error}"
+        raise DataFileError(msg) from error
+    try:
+        reader = open_table(root, str(file), layer, memory)
+        reader.reading = without_defaults({"array": layer})
+        return reader
+    except CertpcaError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError) as error:
+        msg = f"{str(file)!r} cannot be read as an AnnData file: {error}"
+        raise DataFileError(msg) from error

@@ -1,0 +1,105 @@
+"""`certpca report`: write a report on a result."""
+
+import argparse
+from typing import Any
+
+from certpca.frontends.cli.options import (
+    SCALINGS,
+    add_preparation_options,
+    numbers,
+    preparation,
+    seconds,
+    started,
+    usage_error,
+)
+from certpca.frontends.cli.output import EXIT_REFUSED, complain
+from certpca.frontends.cli.reading_options import read_table, typed_again
+
+HELP = "write a report on a result: HTML, Markdown or a picture"
+READS_FILES = True
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Describe the options."""
+    command.add_argument("result", help="JSON file written by solve --output")
+    command.add_argument("--data", metavar="FILE", help="the data: verifies the certificate and shows scores")
+    add_preparation_options(command)
+    command.add_argument("--path", metavar="FILE", help="JSON file written by path --output")
+    command.add_argument("--sparsities", type=numbers, metavar="5,10,20", help="compute and certify such a path now")
+    command.add_argument("--labels", metavar="FILE or NAME", help="labels of samples: a file, or a column of the data")
+    command.add_argument(
+        "--output", metavar="FILE", help="html, md, png or svg (default: the result's name with .html)"
+    )
+    command.add_argument("--format", choices=("html", "markdown", "png", "svg"), help="whatever the ending of --output")
+    command.add_argument("--title", help="a heading of your own")
+    command.add_argument("--largest", type=int, default=30, metavar="N", help="loadings to draw (default 30)")
+    command.add_argument(
+        "--time-limit",
+        type=seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="for all of it, above all a second component and a path (default 30)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit status."""
+    from pathlib import Path
+
+    from certpca.frontends.report import Files, read_labels, write_report
+    from certpca.results.files import certificate_beside, load_path, load_solution
+
+    run = started(options, proving=False)
+    solution = load_solution(options.result)
+    target = options.output or str(Path(options.result).with_suffix(_ENDINGS[options.format or "html"]))
+    path = load_path(options.path) if options.path else None
+    files = Files(
+        result=options.result,
+        certificate="" if solution.certificate is None else str(certificate_beside(options.result)),
+        data=options.data or "",
+        path=options.path or "",
+        data_options=tuple(_typed_again(options)),
+        reading_options=tuple(typed_again(options)),
+    )
+    given: dict[str, Any] = {}
+    if options.data:
+        table = read_table(options, options.data, solution.reading)
+        given = {"data": table.data, **preparation(options, table)}
+        if options.labels:
+            given["labels"] = read_labels(options.labels, options.data, table.data.shape[0])
+    else:
+        idle = [*files.data_options, *(f"--{flag}" for flag in ("labels", "sparsities") if getattr(options, flag))]
+        if idle:
+            msg = f"{idle[0]} is about the data; name them with --data"
+            raise usage_error(msg)
+    with run.until_signalled(), run.shown() as progress:
+        facts = write_report(
+            solution,
+            target,
+            path=path,
+            sparsities=options.sparsities,
+            form=options.format,
+            title=options.title,
+            largest=options.largest,
+            files=files,
+            budget=progress,
+            **given,
+        )
+    print(f"wrote {target}")
+    if facts.refusal:
+        complain(f"refused: {facts.refusal}")
+        return EXIT_REFUSED
+    return int(run.end())
+
+
+_ENDINGS = {"html": ".html", "markdown": ".md", "png": ".png", "svg": ".svg"}
+
+
+_TYPED_FLAGS = ("covariance", *SCALINGS)
+
+
+def _typed_again(options: argparse.Namespace) -> list[str]:
+    """Return the options about the data as one would type them."""
+    typed = [f"--{flag}" for flag in _TYPED_FLAGS if getattr(options, flag.replace("-", "_"))]
+    typed += ["--missing", options.missing] if options.missing != "error" else []
+    return [*typed, *typed_again(options)]

@@ -1,0 +1,1 @@
+"""Transformers for scikit-learn."""

@@ -1,0 +1,218 @@
+"""Sparse kernel PCA for scikit-learn."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from certpca.intake import from_kernel
+from certpca.operators import Operator
+from certpca.operators.kernel import KernelFunction, KernelOperator, named_kernel
+from certpca.readers.sparse_format import sound_sparse
+from certpca.results.status import Status
+from certpca.runtime.array_kinds import is_sparse
+from certpca.runtime.arrays import Vector
+from certpca.runtime.budget import Progress
+from certpca.runtime.errors import InvalidProblemError
+from certpca.solvers import Solver
+from certpca.verbs.decompose import decompose
+from certpca.verbs.validation import checked_time_limit
+
+DEFAULT_SPARSITY = 10
+BLOCK_BYTES = 64 << 20
+
+
+class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Kernel PCA whose directions are combinations of few samples.
+
+    A direction in the kernel's feature space is w = Σ α_i φ(x_i) with a unit vector α of at most `sparsity` nonzeros
+    that maximises αᵀKα, K the centred kernel matrix; scores are products with w/‖w‖.
+
+    Parameters
+    ----------
+    n_components
+        Number of directions.
+    sparsity
+        Largest number of samples in a direction, one number or one for each; by default 10, or all samples where
+        there are fewer.
+    kernel
+        ``"linear"``, ``"rbf"``, ``"polynomial"``, ``"precomputed"``, or a positive semidefinite function of two blocks
+        of rows that returns the matrix of kernel values.
+    gamma, degree, coef0
+        Of the named kernels, as in scikit-learn; None for its defaults.
+    center
+        Centre in feature space.
+    solver, deflation
+        As in `decompose`.
+    certify, target_gap
+        Also prove how far from the optimum each direction can be; this forms the kernel matrix.
+    time_limit
+        Seconds for the whole fit, proofs included, but for one evaluation of the kernel on all pairs of samples, which
+        cannot be cut short. All directions exist whatever the limit is; the later ones are found by cheaper steps where
+        time is short.
+    random_state
+        Seed of the random starts.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n_components, n_samples)
+        α for each direction, zero outside its support.
+    support_ : ndarray
+        Sorted indices of the samples in any direction.
+    explained_variance_ : ndarray of shape (n_components,)
+        Variance of the training scores of each direction, ‖Kα‖²/(n αᵀKα).
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        The same, divided by the total variance in feature space.
+    solutions_ : tuple of Solution
+        Everything `certpca.decompose` reports about each direction, certificates included.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from certpca import SparseKernelPCA
+    >>> X = np.repeat([[0.0], [5.0]], 10, axis=0) + 0.1 * np.random.default_rng(0).standard_normal((20, 1))
+    >>> scores = SparseKernelPCA(sparsity=4).fit_transform(X)
+    >>> bool((scores[:10] * scores[0] > 0).all() and (scores[10:] * scores[0] < 0).all())
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        sparsity: int | list[int] | None = None,
+        *,
+        kernel: str | KernelFunction = "rbf",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        center: bool = True,
+        solver: str | Solver = "auto",
+        deflation: str = "schur",
+        certify: bool = False,
+        target_gap: float = 0.01,
+        time_limit: float | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.sparsity = sparsity
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.center = center
+        self.solver = solver
+        self.deflation = deflation
+        self.certify = certify
+        self.target_gap = target_gap
+        self.time_limit = time_limit
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
+        """Find the directions; X is samples x features, or the kernel matrix of the samples."""
+        del y
+        limit = checked_time_limit(self.time_limit)
+        progress = None if limit is None else Progress(limit)  # evaluating the kernel counts too
+        data = self._checked(X, reset=True)
+        size = int(data.shape[0])
+        if size < 2:
+            msg = f"Found array with n_samples={size}: kernel PCA needs at least two samples"
+            raise InvalidProblemError(msg)
+        operator = from_kernel(data, self.kernel, center=self.center, **self._parameters())
+        sparsity = min(DEFAULT_SPARSITY, size) if self.sparsity is None else self.sparsity
+        seed = self.random_state if self.random_state is not None else np.random.default_rng()
+        found = decompose(
+            operator,
+            self.n_components,
+            sparsity,
+            self.solver,
+            deflation=self.deflation,
+            certify=self.certify,
+            target_gap=self.target_gap,
+            rng=seed,
+            budget=progress,
+        )
+        if any(part.status in (Status.OUT_OF_BUDGET, Status.INTERRUPTED) for part in found.components):
+            warnings.warn("SparseKernelPCA stopped at its time limit", ConvergenceWarning, stacklevel=2)
+        self.solutions_ = found.components
+        self.dual_coef_ = np.array([part.component for part in found.components])
+        self.support_ = np.flatnonzero((self.dual_coef_ != 0).any(axis=0))
+        self.n_components_ = self.dual_coef_.shape[0]
+        near = operator.near_one()
+        images = np.asarray(near.matmat(self.dual_coef_.T))
+        squares = np.einsum("ij,ij->j", self.dual_coef_.T, images)
+        lengths = np.sqrt(np.where(squares > 0, squares, 1.0))
+        variance, total = ((images / lengths) ** 2).sum(axis=0) / size, near.trace() / size
+        self._lengths = np.ldexp(lengths, near.power // 2)
+        self.explained_variance_ = np.ldexp(variance, near.power)
+        self.explained_variance_ratio_ = variance / total if total > 0 else 0 * variance
+        self._remember(data, operator)
+        return self
+
+    def transform(self, X: Any) -> Vector:  # noqa: N803
+        """Return scores of samples, or of rows of kernel values between them and the training samples."""
+        check_is_fitted(self)
+        data = self._checked(X, reset=False)
+        weights = self.dual_coef_[:, self.support_].T / self._lengths
+        scores = np.empty((data.shape[0], self.n_components_))
+        # Centring a new point takes its kernel values with all training samples, so it goes by blocks of rows.
+        against: Any = self._training if self.center else self._chosen
+        width = data.shape[1] if self.kernel == "precomputed" else against.shape[0]
+        height = max(1, BLOCK_BYTES // (8 * int(width)))
+        for start in range(0, data.shape[0], height):
+            rows = data[start : start + height]
+            if self.kernel == "precomputed":
+                block = np.asarray(rows, dtype=np.float64)
+            else:
+                block = np.asarray(self._function()(rows, against), dtype=np.float64)
+            means = block.mean(axis=1, keepdims=True) if self.center else 0.0
+            if self.center or self.kernel == "precomputed":
+                block = block[:, self.support_]
+            scores[start : start + height] = (block - means - self._means + self._mean) @ weights
+        return scores
+
+    def _remember(self, data: Any, operator: Operator) -> None:
+        """Keep what centring and products with new points need."""
+        self._training = None if self.kernel == "precomputed" else data
+        self._chosen = None if self.kernel == "precomputed" else data[self.support_]
+        means = np.zeros(operator.size)
+        if isinstance(operator, KernelOperator):
+            means = operator.row_means
+        elif self.center:
+            means = np.asarray(data, dtype=np.float64).mean(axis=0)
+        self._means, self._mean = means[self.support_], float(means.mean())
+
+    def _parameters(self) -> dict[str, float]:
+        if self.kernel not in ("rbf", "polynomial"):
+            return {}
+        chosen: dict[str, float] = {} if self.gamma is None else {"gamma": self.gamma}
+        return {**chosen, "degree": self.degree, "coef0": self.coef0} if self.kernel == "polynomial" else chosen
+
+    def _function(self) -> KernelFunction:
+        return named_kernel(self.kernel, self._parameters()) if isinstance(self.kernel, str) else self.kernel
+
+    def _checked(self, data: Any, *, reset: bool) -> Any:
+        checked = validate_data(
+            self,
+            sound_sparse(data) if is_sparse(data) else data,
+            reset=reset,
+            accept_sparse=self.kernel != "precomputed" and ("csr",),
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=1,
+        )
+        if self.kernel == "precomputed" and reset and checked.shape[0] != checked.shape[1]:
+            msg = f"a precomputed kernel must be a square matrix, got shape {checked.shape}"
+            raise InvalidProblemError(msg)
+        return checked
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags

@@ -1,0 +1,283 @@
+"""Sparse PCA for scikit-learn."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from certpca.intake import from_data
+from certpca.operators import Operator
+from certpca.operators.covariance import Covariance
+from certpca.readers.moments import dense_moments, possible_code, sparse_moments
+from certpca.readers.sparse_format import by_columns, sound_sparse
+from certpca.results.status import Status
+from certpca.runtime.array_kinds import is_sparse
+from certpca.runtime.arrays import Vector
+from certpca.runtime.budget import Progress
+from certpca.runtime.errors import InvalidDataError, InvalidProblemError
+from certpca.solvers import Solver
+from certpca.verbs.decompose import decompose, remaining_problem
+from certpca.verbs.validation import checked_time_limit
+
+DEFAULT_SPARSITY = 10
+
+
+class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Sparse principal components, with exactly the sparsity asked for.
+
+    With standardised data Z (see `center` and `scale`) and components V as rows, ``method="projection"`` gives the
+    scores ZVᵀ and ``method="regression"`` the least-squares ones ZVᵀ(VVᵀ)⁺, which rebuild Z best as scores times V.
+    They are the same where components are orthogonal, and `inverse_transform` rebuilds the same samples from either.
+
+    Parameters
+    ----------
+    sparsity
+        Largest number of nonzero loadings, for all components or as a list with one number for each; by default 10, or
+        all features where there are fewer.
+    n_components
+        Number of components, found one after the other.
+    solver
+        Name of a solver, or a solver object.
+    deflation, disjoint
+        How a component is taken out of the matrix before the next is searched for, and whether no feature may be in
+        two components; see `certpca.decompose`.
+    method
+        ``"projection"`` or ``"regression"``: what scores are.
+    certify, target_gap
+        Also prove how far from the best each component can be, stopping at that gap.
+    center, scale
+        Subtract column means; divide by column standard deviations. Both implicit: sparse
+        input stays sparse.
+    missing
+        ``"error"`` or ``"mean"``: what to do with NaN.
+    time_limit
+        Seconds for the whole fit, proofs included. All components exist whatever it is; the later ones are found by
+        cheaper steps where time is short. By default ten minutes where proofs are asked for, else no limit.
+    random_state
+        Seed of the random starts. The same seed gives the same components.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        The components, zero outside their supports. The largest loading of each is positive.
+    n_components_ : int
+        Their number: fewer than asked for where nothing was left to explain, or after Ctrl-C.
+    explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components_,)
+        Variance along each component by itself, and divided by the total variance of the data. Correlated components
+        count the same variance more than once.
+    adjusted_variance_, adjusted_variance_ratio_ : ndarray of shape (n_components_,)
+        Variance that each adds to the ones before it; see `certpca.Decomposition`.
+    total_variance_, total_variance_ratio_ : float
+        Variance that all together explain by regression.
+    mean_, scale_ : ndarray of shape (n_features,)
+        What is subtracted and divided by (zeros and ones where switched off).
+    missing_code_ : int or None
+        What marks missing values beside NaN, in all samples that are scored later: -9 where the model was fitted to
+        integers without other negative numbers.
+    support_ : ndarray
+        Sorted indices of the features with a nonzero loading in any component.
+    solutions_ : tuple of Solution
+        Everything that is known of each component; `solution_` is the first.
+    certificates_ : tuple of Certificate
+        The certificates, or None; `problem` rebuilds the matrix that each is for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from certpca import SparsePCA
+    >>> X = np.random.default_rng(0).standard_normal((50, 6))
+    >>> X[:, 3] += 4 * X[:, 1]
+    >>> SparsePCA(sparsity=2).fit(X).support_.tolist()
+    [1, 3]
+    """
+
+    def __init__(
+        self,
+        sparsity: int | Sequence[int] | None = None,
+        *,
+        n_components: int = 1,
+        solver: str | Solver = "auto",
+        deflation: str = "schur",
+        disjoint: bool = False,
+        method: str = "projection",
+        certify: bool = False,
+        target_gap: float = 0.01,
+        center: bool = True,
+        scale: bool = False,
+        missing: str = "error",
+        time_limit: float | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.sparsity = sparsity
+        self.n_components = n_components
+        self.solver = solver
+        self.deflation = deflation
+        self.disjoint = disjoint
+        self.method = method
+        self.certify = certify
+        self.target_gap = target_gap
+        self.center = center
+        self.scale = scale
+        self.missing = missing
+        self.time_limit = time_limit
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
+        """Find the components of samples x features."""
+        del y
+        limit = checked_time_limit(self.time_limit)
+        progress = None if limit is None else Progress(limit)  # what is done before the search counts too
+        if self.method not in ("projection", "regression"):
+            msg = f'method must be "projection" or "regression", got {self.method!r}'
+            raise InvalidProblemError(msg)
+        data = self._checked(X, reset=True)
+        if data.shape[0] < 2 and self.center:
+            msg = f"Found array with n_samples={data.shape[0]}: a covariance needs at least two samples"
+            raise InvalidProblemError(msg)
+        # Decided once: whether -9 means missing must not depend on which samples come together later.
+        self.missing_code_ = None if is_sparse(data) else possible_code(data)
+        operator = self._operator(data)
+        found = decompose(
+            operator,
+            self.n_components,
+            min(DEFAULT_SPARSITY, operator.size) if self.sparsity is None else self.sparsity,
+            self.solver,
+            deflation=self.deflation,
+            disjoint=self.disjoint,
+            certify=self.certify,
+            target_gap=self.target_gap,
+            rng=self.random_state if self.random_state is not None else np.random.default_rng(),
+            budget=progress,
+        )
+        # The decomposition itself is not kept: it holds the data.
+        self.solutions_ = found.components
+        self.solution_ = found.components[0]
+        self.certificates_ = found.certificates
+        self.components_ = np.ascontiguousarray(found.loadings.T)
+        self.n_components_ = len(found.components)
+        self.support_ = np.flatnonzero(self.components_.any(axis=0))
+        self.explained_variance_ = found.explained_variance
+        self.explained_variance_ratio_ = found.explained_variance_ratio
+        self.adjusted_variance_ = found.adjusted_variance
+        self.adjusted_variance_ratio_ = found.adjusted_variance_ratio
+        self.total_variance_ = found.total_variance
+        self.total_variance_ratio_ = found.total_variance_ratio
+        self.mean_, self.scale_ = operator.standardisation()
+        self._warn()
+        return self
+
+    def transform(self, X: Any) -> Vector:  # noqa: N803
+        """Return a score for each sample and component, independent of the other samples."""
+        check_is_fitted(self)
+        scores = self._projections(self._checked(X, reset=False))
+        return scores if self.method == "projection" else scores @ self._inverse_gram()
+
+    def inverse_transform(self, X: Any) -> Vector:  # noqa: N803
+        """Return the samples that scores stand for, in the units of the data."""
+        check_is_fitted(self)
+        scores = np.asarray(X, dtype=np.float64)
+        if scores.ndim != 2 or scores.shape[1] != self.n_components_:
+            msg = f"scores must have shape (n_samples, {self.n_components_}), got {scores.shape}"
+            raise InvalidProblemError(msg)
+        if self.method == "projection":
+            scores = scores @ self._inverse_gram()
+        return np.asarray(scores @ (self.components_ * self.scale_) + self.mean_)
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: N803
+        """Return the share of the variance of samples that the components rebuild, for model selection.
+
+        With Z the samples standardised as the training data were and Ẑ what `inverse_transform` makes of their scores,
+        in the same units, this is 1 - ‖Z - Ẑ‖² / ‖Z‖².
+        """
+        del y
+        check_is_fitted(self)
+        data = self._checked(X, reset=False)
+        if is_sparse(data):
+            moments = sparse_moments(self._with_nan(by_columns(data)), center=True)
+        else:
+            moments = dense_moments(data, self.missing_code_, center=True)
+        # Lengths before squares, and these of numbers near one: neither overflows or vanishes.
+        lengths = (
+            np.ldexp(np.sqrt(moments.squares), moments.power),
+            np.sqrt(moments.count) * (moments.mean - self.mean_),
+        )
+        parts = np.stack(lengths) / self.scale_
+        unit = float(np.abs(parts).max())
+        if unit == 0.0:
+            return 0.0
+        scores = self._projections(data) / unit
+        return float(((scores @ self._inverse_gram()) * scores).sum()) / float(((parts / unit) ** 2).sum())
+
+    def problem(self, X: Any, component: int) -> Operator:  # noqa: N803
+        """Rebuild from the training data the matrix a component was found on, for `certpca.verify`."""
+        check_is_fitted(self)
+        operator = self._operator(self._checked(X, reset=False))
+        return remaining_problem(operator, self.solutions_[:component], self.deflation, disjoint=self.disjoint)
+
+    def _operator(self, data: Any) -> Covariance:
+        return from_data(data, center=self.center, scale=self.scale, missing=self.missing)  # type: ignore[arg-type]
+
+    def _warn(self) -> None:
+        for solution in self.solutions_:
+            if solution.status in (Status.OUT_OF_BUDGET, Status.INTERRUPTED):
+                warnings.warn(f"SparsePCA {solution.status.value}", ConvergenceWarning, stacklevel=3)
+                return
+        if self.n_components_ < self.n_components:
+            msg = (
+                f"SparsePCA found {self.n_components_} of {self.n_components} components: these explain all of the "
+                "variance"
+            )
+            warnings.warn(msg, ConvergenceWarning, stacklevel=3)
+
+    def _inverse_gram(self) -> Vector:
+        """Return (VVᵀ)⁺, which is 1 for one component."""
+        return np.asarray(np.linalg.pinv(self.components_ @ self.components_.T, hermitian=True))
+
+    def _projections(self, data: Any) -> Vector:
+        # Only columns of the support matter, so holes elsewhere are never looked at.
+        part, mean = data[:, self.support_], self.mean_[self.support_]
+        weights = (self.components_ / self.scale_).T[self.support_]
+        if is_sparse(data):
+            part = self._with_nan(part)
+            if not np.isnan(part.data).any():
+                return np.asarray(part @ weights - mean @ weights)
+            part = part.toarray()
+        code = self.missing_code_
+        holes = np.isnan(part) if code is None else np.isnan(part) | (part == code)
+        if self.missing == "error" and holes.any():
+            msg = f"X has missing values (coded {code}); use missing='mean' to put the column mean there"
+            raise InvalidDataError(msg)
+        return np.asarray((np.where(holes, mean, part) - mean) @ weights)
+
+    def _with_nan(self, data: Any) -> Any:
+        """Put NaN for the mark of missing values among the entries of sparse samples."""
+        if self.missing_code_ is None or not (data.data == self.missing_code_).any():
+            return data
+        marked = data.astype(np.float64)
+        marked.data[marked.data == self.missing_code_] = np.nan
+        return marked
+
+    def _checked(self, data: Any, *, reset: bool) -> Any:
+        allow_missing: bool | str = "allow-nan" if self.missing == "mean" else True
+        return validate_data(
+            self,
+            sound_sparse(data) if is_sparse(data) else data,
+            reset=reset,
+            accept_sparse=("csc", "csr"),
+            dtype=[np.float64, np.float32, np.int8, np.int16, np.int32, np.int64],  # -9 means missing in integers
+            ensure_all_finite=allow_missing,
+        )
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "mean"
+        return tags

@@ -1,0 +1,7 @@
+"""A report on one result: HTML in a single file, Markdown, or a picture."""
+
+from certpca.frontends.report.facts import Facts, Files, gather
+from certpca.frontends.report.labels import read_labels
+from certpca.frontends.report.write import FORMATS, write_report
+
+__all__ = ["FORMATS", "Facts", "Files", "gather", "read_labels", "write_report"]

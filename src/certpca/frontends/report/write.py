@@ -1,0 +1,120 @@
+"""From a solution to a file."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Unpack
+
+from certpca.frontends.report.compose import LARGEST, compose
+from certpca.frontends.report.facts import Facts, Files, gather
+from certpca.frontends.report.markdown import to_markdown
+from certpca.frontends.report.page import to_html
+from certpca.frontends.report.picture import save_picture
+from certpca.intake import DataOptions
+from certpca.results.files import write_text_whole
+from certpca.results.path import Path as SparsityPath
+from certpca.results.solution import Solution
+from certpca.runtime.atomic_write import require_writable
+from certpca.runtime.budget import Budget, Listener, Progress
+from certpca.runtime.errors import InvalidProblemError
+
+FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".png": "png", ".svg": "svg"}
+
+
+def write_report(
+    solution: Solution,
+    target: str | Path,
+    *,
+    data: Any = None,
+    path: SparsityPath | None = None,
+    sparsities: Iterable[int] | None = None,
+    labels: Any = None,
+    form: str | None = None,
+    title: str | None = None,
+    largest: int = LARGEST,
+    files: Files | None = None,
+    budget: Budget | Progress | None = None,
+    listener: Listener | None = None,
+    **options: Unpack[DataOptions],
+) -> Facts:
+    """Write a report on a solution; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    solution
+        From `solve` or `load_solution`.
+    target
+        The file. Its ending says what it becomes: one self-contained HTML page, Markdown, or a picture (png, svg).
+    data, options
+        As in `solve`. With them the report summarises the data, verifies the certificate with the independent checker
+        and shows the scores on this component and a second one.
+    path
+        From `path` or `load_path`: what other sparsities capture, and the band in which the optimum lies.
+    sparsities
+        Compute and certify such a path now; needs the data.
+    labels
+        A list or array with one for each sample: colours of the scores.
+    form
+        ``"html"``, ``"markdown"``, ``"png"`` or ``"svg"``, whatever the ending.
+    title
+        A heading of your own.
+    largest
+        How many loadings are drawn.
+    files
+        Names of the files behind all this, for the commands that the report prints.
+    budget, listener
+        For all of it, the second component and the path above all; by default half a minute. The certificate is
+        verified whatever that takes.
+
+    Returns
+    -------
+    Facts
+        What the report tells. `refused` says whether the data contradict the result.
+
+    Examples
+    --------
+    >>> import certpca, tempfile, pathlib
+    >>> from certpca.frontends.report import write_report
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "report.md"
+    >>> solution = certpca.solve(certpca.pitprops(), 7, certify=True, target_gap=1e-6)
+    >>> write_report(solution, file, data=certpca.pitprops()).refused
+    False
+    >>> file.read_text(encoding="utf-8").splitlines()[0]
+    '# Sparse principal component: 7 of 13 features'
+    """
+    form = report_format(target, form)
+    if largest < 1:
+        msg = f"at least one loading must be drawn, got {largest}"
+        raise InvalidProblemError(msg)
+    require_writable(target)
+    facts = gather(
+        solution,
+        data=data,
+        path=path,
+        sparsities=sparsities,
+        labels=labels,
+        files=files,
+        budget=budget,
+        listener=listener,
+        **options,
+    )
+    if form in ("png", "svg"):
+        save_picture(facts, target, form, title=title, largest=largest)
+    else:
+        document = compose(facts, title=title, largest=largest)
+        write_text_whole(target, to_html(document) if form == "html" else to_markdown(document))
+    return facts
+
+
+def report_format(target: str | Path, form: str | None = None) -> str:
+    """Return the format asked for, or the one the file's ending stands for."""
+    known = sorted(set(FORMATS.values()))
+    if form is not None:
+        if form not in known:
+            msg = f"a report can be {', '.join(known)}, got {form!r}"
+            raise InvalidProblemError(msg)
+        return form
+    ending = Path(target).suffix.lower()
+    if ending not in FORMATS:
+        msg = f"the ending of {str(target)!r} says no format of a report; use {', '.join(FORMATS)}, or name one"
+        raise InvalidProblemError(msg)
+    return FORMATS[ending]

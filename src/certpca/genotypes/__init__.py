@@ -1,0 +1,1 @@
+"""PLINK files, filters, and products with packed genotypes."""

@@ -1,0 +1,5 @@
+"""From anything that users hold to an operator."""
+
+from certpca.intake.build import DataOptions, as_operator, from_data, from_kernel, from_matrix
+
+__all__ = ["DataOptions", "as_operator", "from_data", "from_kernel", "from_matrix"]

@@ -1,1 +1,0 @@
-"""Numerical building blocks that know operators but no algorithm."""

@@ -1,1 +1,0 @@
-"""What people look at: tables, progress and plots. No numerics here."""

@@ -1,7 +1,0 @@
-"""A report on one result: HTML in a single file, Markdown, or a picture."""
-
-from certpca.present.report.facts import Facts, Files, gather
-from certpca.present.report.labels import read_labels
-from certpca.present.report.write import FORMATS, write_report
-
-__all__ = ["FORMATS", "Facts", "Files", "gather", "read_labels", "write_report"]

@@ -1,0 +1,222 @@
+"""Counts, means and sums of squares of columns, in float64 and by blocks of rows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_vector
+
+BLOCK_BYTES = 4 << 20  # converted blocks are used twice and stay in the cache
+MISSING_GENOTYPE = -9
+LARGEST, SMALLEST = 2.0**800, 2.0**-900  # sums of squares between which no square overflows or vanishes
+SMALLEST_MEAN = 2.0**-400  # what is left of smaller deviations from a larger mean is rounding
+EXACT_ROWS = 64  # so many squares of bytes add up to less than 2^24: exact in float32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """What one or two walks over the data tell about each column.
+
+    `squares` is the sum of squared deviations from the mean, or of squares where the data
+    are not to be centred; exactly zero for columns that are constant up to rounding. They are those of the column
+    divided by 2 to the `power`, which is 0 unless its numbers are too large or too small to be squared.
+    """
+
+    rows: int
+    count: Vector
+    mean: Vector
+    squares: Vector
+    infinite: NDArray[np.bool_]
+    power: Any = 0
+
+    @property
+    def any_missing(self) -> bool:
+        """Whether any value is missing."""
+        return bool((self.count < self.rows).any())
+
+
+def genotype_code(values: Array) -> int | None:
+    """Return -9 where it marks missing values: integers whose only negative value it is."""
+    xp = namespace(values)
+    signed = xp.isdtype(values.dtype, "signed integer")
+    return possible_code(values) if signed and int(xp.min(values)) == MISSING_GENOTYPE else None
+
+
+def possible_code(values: Array) -> int | None:
+    """Return -9 where it would mark missing values: in integers that have no other negative value, or none at all."""
+    xp = namespace(values)
+    if not xp.isdtype(values.dtype, "signed integer"):
+        return None
+    for block in _row_blocks(values, itemsize=1):
+        if bool(xp.any((block < 0) & (block != MISSING_GENOTYPE))):
+            return None
+    return MISSING_GENOTYPE
+
+
+def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
+    """Walk over dense data twice: means first, then squared deviations from them."""
+    xp = namespace(values)
+    if code is None and is_host(values) and values.dtype.kind in "iu" and values.dtype.itemsize == 1:
+        return _byte_moments(values, center=center)
+    rows, size = values.shape
+    count, total = np.full(size, float(rows)), np.zeros(size)
+    with np.errstate(invalid="ignore", over="ignore"):  # +inf and -inf in one column; huge values
+        for block in _row_blocks(values):
+            total += to_vector(xp.sum(xp.astype(block, xp.float64), axis=0))
+    complete = code is None and bool(np.isfinite(total).all())  # one value missing or infinite would show here
+    if not complete:
+        count, total = np.zeros(size), np.zeros(size)
+        for block in _row_blocks(values):
+            numbers, present = _present(xp, block, code)
+            count += to_vector(xp.sum(xp.astype(present, xp.float64), axis=0))
+            with np.errstate(invalid="ignore", over="ignore"):
+                total += to_vector(xp.sum(numbers, axis=0))
+    mean, infinite = _means(total, count)
+    squares = np.zeros(size)
+    reference = mean if center else np.zeros(size)
+    shift = xp.asarray(reference, dtype=xp.float64, device=device_of(values))[None, :]
+    for block in _row_blocks(values):
+        if complete:
+            deviation = xp.astype(block, xp.float64) - shift
+        else:
+            numbers, present = _present(xp, block, code)
+            deviation = xp.where(present, numbers - shift, xp.zeros_like(numbers))
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            squares += to_vector(_column_squares(xp, deviation))
+    odd = np.flatnonzero(_out_of_range(mean, squares, infinite)) if _is_double(values.dtype) else np.empty(0, np.intp)
+    found = Moments(rows, count, mean, without_rounding(squares, reference, rows), infinite)
+    width = max(1, BLOCK_BYTES // (8 * rows))
+    parts = [odd[start : start + width] for start in range(0, odd.size, width)]
+    return _amended(found, [(part, _rescaled(_host_columns(values, part), code, center=center)) for part in parts])
+
+
+def _host_columns(values: Array, columns: Indices) -> Vector:
+    xp = namespace(values)
+    return to_vector(xp.take(values, xp.asarray(columns, device=device_of(values)), axis=1))
+
+
+def _out_of_range(mean: Vector, squares: Vector, infinite: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Say which columns may have numbers whose squares overflow or vanish; zeros are among them."""
+    small = (squares < SMALLEST) & (np.abs(mean) < SMALLEST_MEAN)  # else the column is constant up to rounding
+    return np.asarray(infinite | ~(squares <= LARGEST) | small)
+
+
+def _rescaled(numbers: Vector, code: int | None, *, center: bool) -> Moments:
+    """Return the moments of columns that are divided by powers of two first, so that their largest number is near 1."""
+    absent = np.isnan(numbers) if code is None else np.isnan(numbers) | (numbers == code)
+    numbers = np.where(absent, 0.0, numbers)
+    count = (numbers.shape[0] - absent.sum(axis=0)).astype(np.float64)
+    largest = np.abs(numbers).max(axis=0)
+    infinite = np.isinf(largest)
+    power = np.where(infinite, 0, np.frexp(largest)[1])
+    near = np.ldexp(np.where(infinite, 0.0, numbers), -power)
+    mean, _ = _means(near.sum(axis=0), count)
+    deviation = np.where(absent, 0.0, near - mean) if center else near
+    squares = without_rounding((deviation**2).sum(axis=0), mean if center else 0.0 * mean, numbers.shape[0])
+    return Moments(numbers.shape[0], count, np.ldexp(mean, power), squares, infinite, power)
+
+
+def _amended(found: Moments, parts: list[tuple[Indices, Moments]]) -> Moments:
+    """Put what a closer look at some columns gave in the place of what was found at first."""
+    if not parts:
+        return found
+    mean, squares, infinite = found.mean.copy(), found.squares.copy(), found.infinite.copy()
+    power = np.zeros(found.mean.size, dtype=np.int64)
+    for columns, closer in parts:
+        mean[columns], squares[columns], infinite[columns] = closer.mean, closer.squares, closer.infinite
+        power[columns] = closer.power
+    return Moments(found.rows, found.count, mean, squares, infinite, power)
+
+
+def _is_double(dtype: Any) -> bool:
+    """Say whether numbers of a type can be too large or too small to be squared in float64."""
+    return str(dtype).rsplit(".", 1)[-1] == "float64"
+
+
+def _byte_moments(values: NDArray[Any], *, center: bool) -> Moments:
+    """Walk once over 8-bit integers: their sums are exact, so nothing cancels."""
+    rows, size = values.shape
+    total, squares = np.zeros(size), np.zeros(size)
+    for start in range(0, rows, EXACT_ROWS):
+        block = values[start : start + EXACT_ROWS].astype(np.float32)
+        ones = np.ones(block.shape[0], dtype=np.float32)
+        total += ones @ block
+        np.multiply(block, block, out=block)
+        squares += ones @ block
+    if center:
+        squares -= total**2 / rows
+    mean = total / rows
+    reference = mean if center else np.zeros(size)
+    infinite = np.zeros(size, dtype=bool)
+    return Moments(rows, np.full(size, float(rows)), mean, without_rounding(squares, reference, rows), infinite)
+
+
+def sparse_moments(values: Any, *, center: bool) -> Moments:
+    """Read the moments of CSC data off the entries it stores."""
+    rows, size = values.shape
+    stored = np.diff(values.indptr)
+    column = np.repeat(np.arange(size), stored)
+    data = values.data.astype(np.float64)
+    found, plain = _sparse_sums(column, data, stored, rows, center=center)
+    odd = _out_of_range(found.mean, plain, found.infinite) & (stored > 0) & _is_double(values.dtype)
+    if not odd.any():
+        return found
+    chosen, among = np.flatnonzero(odd), odd[column]
+    column, data = (np.cumsum(odd) - 1)[column[among]], data[among]
+    largest = np.zeros(chosen.size)
+    np.maximum.at(largest, column, np.where(np.isnan(data), 0.0, np.abs(data)))
+    power = np.where(np.isinf(largest), 0, np.frexp(largest)[1])
+    closer, _ = _sparse_sums(column, np.ldexp(data, -power[column]), stored[chosen], rows, center=center)
+    mean = np.ldexp(closer.mean, power)
+    return _amended(found, [(chosen, Moments(rows, closer.count, mean, closer.squares, np.isinf(largest), power))])
+
+
+def _sparse_sums(column: Indices, data: Vector, stored: Indices, rows: int, *, center: bool) -> tuple[Moments, Vector]:
+    """Return the moments of entries and the column of each, and the sums of squares as they were before rounding."""
+    size, holes = stored.size, np.isnan(data)
+    count = rows - np.bincount(column[holes], minlength=size).astype(np.float64)
+    data = np.where(holes, 0.0, data)
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):  # +inf and -inf in one column; huge values
+        total: Vector = np.bincount(column, weights=data, minlength=size).astype(np.float64)
+        mean, infinite = _means(total, count)
+        reference = mean if center else np.zeros(size)
+        deviation = np.where(holes, 0.0, data - reference[column])
+        squares: Vector = np.bincount(column, weights=deviation**2, minlength=size).astype(np.float64)
+        squares += (rows - stored) * reference**2
+    return Moments(rows, count, mean, without_rounding(squares, reference, rows), infinite), squares
+
+
+def _row_blocks(values: Array, itemsize: int = 8) -> Iterator[Array]:
+    rows, size = values.shape
+    height = max(1, BLOCK_BYTES // (itemsize * size))
+    for start in range(0, rows, height):
+        yield values[start : min(start + height, rows), :]
+
+
+def _present(xp: Any, block: Array, code: int | None) -> tuple[Array, Array]:
+    """Return a block in float64 with zeros at missing values, and where values are present."""
+    numbers = xp.astype(block, xp.float64)
+    present = ~xp.isnan(numbers) if code is None else ~xp.isnan(numbers) & (block != code)
+    return xp.where(present, numbers, xp.zeros_like(numbers)), present
+
+
+def _column_squares(xp: Any, deviation: Array) -> Array:
+    if is_host(deviation):
+        return np.einsum("ij,ij->j", deviation, deviation)
+    return xp.sum(deviation * deviation, axis=0)
+
+
+def _means(total: Vector, count: Vector) -> tuple[Vector, NDArray[np.bool_]]:
+    infinite = ~np.isfinite(total)
+    mean = np.divide(total, count, out=np.zeros_like(total), where=(count > 0) & ~infinite)
+    return mean, infinite
+
+
+def without_rounding(squares: Vector, reference: Vector, rows: int) -> Vector:
+    """Call a column constant when its deviations are what rounding of its mean leaves."""
+    with np.errstate(over="ignore", under="ignore"):
+        noise = rows * (8 * np.finfo(np.float64).eps * reference) ** 2
+    return np.where((squares <= noise) & np.isfinite(squares), 0.0, squares)

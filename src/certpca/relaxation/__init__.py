@@ -1,1 +1,0 @@
-"""The optimisers behind certificates. What they find is proved elsewhere, by the checker."""

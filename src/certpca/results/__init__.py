@@ -1,0 +1,1 @@
+"""What callers receive, and the only readers and writers of it."""

@@ -1,0 +1,165 @@
+"""Solutions and certificates as plain JSON values, and back; what can be large, the evidence, stays apart."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from certpca.results.certificate import Certificate
+from certpca.results.schema import CERTIFICATE_FORMAT, SOLUTION_FORMAT, check_certificate, check_solution, shown
+from certpca.results.solution import Candidate, Solution
+from certpca.results.status import Status
+from certpca.runtime.budget import Step
+from certpca.runtime.errors import DataFileError, InvalidDataError
+
+
+def solution_to_dict(solution: Solution) -> dict[str, Any]:
+    """Return the fields of a solution as plain JSON values; what is not finite becomes null."""
+    return {
+        "format": SOLUTION_FORMAT,
+        "support": solution.support.tolist(),
+        "names": None if solution.names is None else list(solution.names),
+        "loadings": solution.loadings.tolist(),
+        "objective": solution.objective,
+        "explained_variance_ratio": solution.explained_variance_ratio,
+        "relative_objective": _finite(solution.relative_objective),
+        "upper_bound": _finite(solution.upper_bound),
+        "gap": _finite(solution.gap),
+        "size": solution.size,
+        "sparsity": solution.sparsity,
+        "matrix": solution.matrix,
+        "solver": solution.solver,
+        "status": solution.status.name,
+        "message": solution.status.value,
+        "seconds": solution.seconds,
+        "refitted": solution.refitted,
+        "history": [[step.seconds, _finite(step.objective), _finite(step.upper_bound)] for step in solution.history],
+        "details": {name: _finite(float(value)) for name, value in solution.details.items()},
+        "reading": dict(solution.reading),
+    }
+
+
+def solution_from_dict(fields: dict[str, Any], certificate: Certificate | None = None) -> Solution:
+    """Make a solution from what `solution_to_dict` gave; a bound without its certificate is not believed."""
+    check_solution(fields)
+    names = fields["names"]
+    return Solution(
+        support=np.array(fields["support"], dtype=np.intp),
+        names=None if names is None else tuple(names),
+        loadings=np.array(fields["loadings"], dtype=np.float64),
+        objective=float(fields["objective"]),
+        explained_variance_ratio=float(fields["explained_variance_ratio"]),
+        relative_objective=_number(fields["relative_objective"], math.nan),
+        size=fields["size"],
+        sparsity=fields["sparsity"],
+        matrix=fields["matrix"],
+        solver=fields["solver"],
+        status=_status(fields["status"]),
+        seconds=float(fields["seconds"]),
+        refitted=fields["refitted"],
+        history=tuple(Step(at, _number(found, -math.inf), _number(bound)) for at, found, bound in fields["history"]),
+        details={name: _number(value, math.nan) for name, value in fields["details"].items()},
+        certificate=certificate,
+        reading=dict(fields.get("reading", {})),
+    )
+
+
+def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
+    """Return everything but the evidence as plain JSON values."""
+    return {
+        "format": CERTIFICATE_FORMAT,
+        "kind": certificate.kind,
+        "sparsity": certificate.sparsity,
+        "upper_bound": certificate.upper_bound,
+        "objective": certificate.objective,
+        "gap": _finite(certificate.gap),
+        "features_in_no_optimum": certificate.outside,
+        "features_in_every_optimum": certificate.inside,
+        "matrix": certificate.matrix,
+        "size": certificate.size,
+        "normalisation": dict(certificate.normalisation),
+        "fingerprint": certificate.fingerprint,
+        "support": certificate.support.tolist(),
+        "loadings": certificate.loadings.tolist(),
+        "tree": certificate.tree,
+        "seconds": certificate.seconds,
+        "reading": dict(certificate.reading),
+    }
+
+
+def certificate_from_dict(fields: dict[str, Any], evidence: dict[str, Any]) -> Certificate:
+    """Make a certificate from what `certificate_to_dict` gave and its evidence. That proves nothing: checking does."""
+    check_certificate(fields)
+    return Certificate(
+        kind=fields["kind"],
+        size=fields["size"],
+        sparsity=fields["sparsity"],
+        upper_bound=float(fields["upper_bound"]),
+        matrix=fields["matrix"],
+        normalisation=dict(fields["normalisation"]),
+        fingerprint=fields["fingerprint"],
+        support=np.array(fields["support"], dtype=np.intp),
+        loadings=np.array(fields["loadings"], dtype=np.float64),
+        evidence=evidence,
+        tree=fields["tree"],
+        objective=float(fields["objective"]),
+        outside=fields["features_in_no_optimum"],
+        inside=fields["features_in_every_optimum"],
+        seconds=float(fields["seconds"]),
+        reading=dict(fields.get("reading", {})),
+    )
+
+
+def certificate_state(certificate: Certificate) -> dict[str, Any]:
+    """Return a certificate as a state of a checkpoint, evidence included."""
+    evidence = {name: np.asarray(value) for name, value in certificate.evidence.items()}
+    return {"fields": certificate_to_dict(certificate), "evidence": evidence}
+
+
+def certificate_from_state(state: dict[str, Any]) -> Certificate:
+    """Make a certificate from what `certificate_state` gave."""
+    try:
+        return certificate_from_dict(state["fields"], state["evidence"])
+    except InvalidDataError as error:
+        msg = f"a certificate in the checkpoint is damaged ({error}); remove the folder to start again"
+        raise DataFileError(msg) from error
+
+
+def candidate_state(candidate: Candidate) -> dict[str, Any]:
+    """Return a candidate as a state of a checkpoint."""
+    certificate = candidate.certificate
+    return {
+        "support": candidate.support,
+        "status": candidate.status.name,
+        "loadings": candidate.loadings,
+        "largest_eigenvalue": candidate.largest_eigenvalue,
+        "details": dict(candidate.details),
+        "certificate": None if certificate is None else certificate_state(certificate),
+        "constrained": candidate.constrained,
+        "fitted": candidate.fitted,
+    }
+
+
+def candidate_from_state(state: dict[str, Any]) -> Candidate:
+    """Make a candidate from what `candidate_state` gave."""
+    certificate = state["certificate"]
+    own = {
+        "status": Status[state["status"]],
+        "certificate": None if certificate is None else certificate_from_state(certificate),
+    }
+    return Candidate(**{**state, **own})
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _number(value: float | None, absent: float = math.inf) -> float:
+    return absent if value is None else float(value)
+
+
+def _status(name: str) -> Status:
+    if name not in Status.__members__:
+        msg = f"status must be one that this version knows ({', '.join(Status.__members__)}), got {shown(name)}"
+        raise InvalidDataError(msg)
+    return Status[name]

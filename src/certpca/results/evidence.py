@@ -1,0 +1,219 @@
+"""The evidence of a certificate on disk: arrays in an NPZ file that is named after its content.
+
+An archive is believed to be what it says only after its list of contents and the header of every array have been read:
+names, types and shapes must be those that the kind of certificate has for so many features, and nothing may be
+compressed, so that no file takes more memory than it has bytes.
+"""
+
+import contextlib
+import os
+import re
+import stat
+import tokenize
+import zipfile
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from certpca.runtime.errors import DataFileError, InvalidDataError
+
+LARGEST_ORDER = 8192  # of density matrices and directions: the checker factors none that are larger
+LARGEST_DENSE_ORDER = 20_000  # of a dual matrix
+MOST_EVIDENCE_BYTES = 16 << 30
+MOST_ARRAYS = 5_000_000
+MOST_HEADER_BYTES = 10_000
+ENDING = ".npz"
+DIGITS = 16  # of the digest, in names
+
+
+def _triangle(order: int) -> int:
+    return order * (order + 1) // 2
+
+
+# For each kind, names as patterns, types ("f": floating, "i": whole numbers), and the most that each axis may have
+# where there are n features.
+_Form = tuple[str, tuple[str, ...]]
+_POINT: dict[str, _Form] = {"density": ("f", ("triangle",)), "level": ("f", ()), "theta": ("f", ("features",))}
+_SCREEN: dict[str, _Form] = {f"screen_{name}": form for name, form in _POINT.items()}
+FORMS: dict[str, dict[str, _Form]] = {
+    "trace": {},
+    "row-sums": {},
+    "largest-eigenvalue": {},
+    "l0-dual": {**_POINT, **_SCREEN},
+    "l0-tree": {
+        **_SCREEN,
+        "rays": ("f", ("count", "depth")),
+        **{rf"leaf\d{{1,9}}_{name}": form for name, form in _POINT.items()},
+        r"leaf\d{1,9}_weights": ("f", ("count",)),
+    },
+    "l0-reduced": {**_POINT, "basis": ("f", ("features", "depth"))},
+    "l0-reduced-random": {**_POINT, "basis": ("f", ("features", "depth"))},
+    "sdp-dual": {
+        "matrix": ("f", ("dense",)),
+        "features": ("i", ("features",)),
+        "top": ("f", ()),
+        "factor": ("f", ("features", "depth")),
+        "active": ("i", ("features",)),
+        "vector": ("f", ("features",)),
+        "repair": ("f", ("features",)),
+        "level": ("f", ()),
+    },
+    "search-tree": {
+        **_SCREEN,
+        "scale": ("f", ()),
+        r"point\d{1,9}_features": ("i", ("depth",)),
+        r"point\d{1,9}_pairs": ("f", ("depth", "depth")),
+        r"point\d{1,9}_alpha": ("f", ("depth",)),
+    },
+}
+FLOATS, WHOLES = ("<f4", "<f8"), ("|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8")
+
+
+def _most(axis: str, size: int) -> int:
+    order = min(size, LARGEST_ORDER)
+    return {
+        "triangle": _triangle(order),
+        "depth": order,
+        "dense": _triangle(min(size, LARGEST_DENSE_ORDER)),
+        "features": size,
+        "count": MOST_ARRAYS,
+    }[axis]
+
+
+def write_evidence(stream: IO[bytes], evidence: Mapping[str, Any]) -> str:
+    """Write arrays and return the digest of what was written."""
+    np.savez(stream, allow_pickle=False, **{name: np.asarray(value) for name, value in evidence.items()})
+    stream.seek(0)
+    return digest_of(stream)
+
+
+def evidence_name(target: Path, digest: str) -> str:
+    """Name the file beside `target` that holds evidence with this digest."""
+    return f"{_stem(target)}.{digest[:DIGITS]}{ENDING}"
+
+
+def all_evidence(target: Path) -> set[str]:
+    """List what lies beside `target` and has the name of evidence of its own, current or not."""
+    ours = re.compile(rf"{re.escape(_stem(target))}\.[0-9a-f]{{{DIGITS}}}\{ENDING}")
+    return {file.name for file in target.parent.iterdir() if ours.fullmatch(file.name)}
+
+
+def first_evidence(target: Path) -> Path:
+    """Name the file in which the first version kept the evidence of `target`."""
+    return target.with_suffix(ENDING)
+
+
+def digest_of_file(file: Path) -> str:
+    """Hash a regular file; what cannot be read has no digest."""
+    with contextlib.suppress(DataFileError), open_beside(file.parent, file.name) as stream:
+        return digest_of(stream)
+    return ""
+
+
+def _stem(target: Path) -> str:
+    return target.stem if target.suffix == ".json" else f"{target.name}.evidence"
+
+
+def read_evidence(folder: Path, name: str, digest: str, kind: str, size: int) -> dict[str, Any]:
+    """Read the arrays of a certificate of that kind for so many features.
+
+    Raises
+    ------
+    DataFileError
+        Where the file is missing, is not the one the certificate was written with, or holds what no such certificate
+        needs.
+    """
+    with open_beside(folder, name) as stream:
+        length = os.fstat(stream.fileno()).st_size
+        if length > MOST_EVIDENCE_BYTES:
+            raise _refused(name, f"it is larger than {MOST_EVIDENCE_BYTES >> 30} GiB")
+        if digest_of(stream) != digest:
+            raise _refused(name, "it is not the evidence that the certificate was written with")
+        stream.seek(0)
+        with zipfile.ZipFile(stream) as archive:
+            _check_contents(archive, name, length, kind, size)
+            return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in archive.infolist()}
+
+
+def open_beside(folder: Path, name: str) -> IO[bytes]:
+    """Open a regular file of a folder; anything else could be endless, or wait for ever."""
+    path = folder / name
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError as error:
+        msg = f"there is no file {str(path)!r}"
+        raise DataFileError(msg) from error
+    except OSError as error:
+        msg = f"{str(path)!r} cannot be opened: {error.strerror or error}"
+        raise DataFileError(msg) from error
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        msg = f"{str(path)!r} is not a regular file"
+        raise DataFileError(msg)
+    return os.fdopen(handle, "rb")
+
+
+def digest_of(stream: IO[bytes]) -> str:
+    """Hash what is left of a stream."""
+    digest = blake2b(digest_size=20)
+    while part := stream.read(1 << 24):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _check_contents(archive: zipfile.ZipFile, name: str, length: int, kind: str, size: int) -> None:
+    """Look at the list of contents before anything is unpacked."""
+    entries = archive.infolist()
+    if kind not in FORMS:
+        raise _refused(name, f"it belongs to a certificate of unknown kind {kind!r}")
+    if len(entries) > MOST_ARRAYS or len({entry.filename for entry in entries}) != len(entries):
+        raise _refused(name, "it holds too many arrays, or two of one name")
+    if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+        raise _refused(name, "it is compressed, which evidence written by certpca is not")
+    if sum(entry.file_size for entry in entries) > length:
+        raise _refused(name, "its contents overlap: they would take more memory than the file has bytes")
+    for entry in entries:
+        _check_header(archive, entry, name, kind, size)
+
+
+def _check_header(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, kind: str, size: int) -> None:
+    array = entry.filename.removesuffix(".npy")
+    form = next((form for pattern, form in FORMS[kind].items() if re.fullmatch(pattern, array, re.ASCII)), None)
+    if form is None or not entry.filename.endswith(".npy"):
+        raise _refused(name, f"it holds {entry.filename[:80]!a}, which no certificate of kind {kind!r} has")
+    with archive.open(entry) as stream:
+        shape, dtype = _header(stream)
+        begin = stream.tell()
+    letter, axes = form
+    if dtype.str not in (FLOATS if letter == "f" else WHOLES):
+        raise _refused(name, f"{array!r} has numbers of type {dtype}")
+    if len(shape) != len(axes) or any(side > _most(axis, size) for side, axis in zip(shape, axes, strict=True)):
+        raise _refused(name, f"{array!r} has shape {shape}, which does not fit {size:,} features")
+    if begin + dtype.itemsize * int(np.prod(shape, dtype=object)) != entry.file_size:
+        raise _refused(name, f"{array!r} is not as long as it says")
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    version = np.lib.format.read_magic(stream)
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in readers:
+        msg = f"arrays of version {version} are unknown"
+        raise InvalidDataError(msg)
+    try:
+        shape, _, dtype = readers[version](stream, max_header_size=MOST_HEADER_BYTES)
+    except (MemoryError, RecursionError, SyntaxError, TypeError, ValueError, tokenize.TokenError) as error:
+        msg = "the header of an array cannot be read"
+        raise InvalidDataError(msg) from error
+    return shape, dtype
+
+
+def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
+    with archive.open(entry) as stream:
+        return np.lib.format.read_array(stream, allow_pickle=False, max_header_size=MOST_HEADER_BYTES)
+
+
+def _refused(name: str, why: str) -> DataFileError:
+    return DataFileError(f"the evidence {name!r} is refused: {why}")

@@ -1,0 +1,130 @@
+"""What solvers propose and what callers receive. Frozen: a result never changes."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from certpca.results.certificate import Certificate, share_lost
+from certpca.results.status import Status
+from certpca.runtime.arrays import Indices, Vector
+from certpca.runtime.budget import Progress, Step
+from certpca.runtime.rounded import down, percent_down
+
+
+def ending(progress: Progress, otherwise: Status) -> Status:
+    """Return how a run ended: by a signal or a listener, by a limit, or otherwise."""
+    if not progress.cut_short:
+        return otherwise
+    return Status.INTERRUPTED if progress.interrupted else Status.OUT_OF_BUDGET
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """What a solver proposes.
+
+    Parameters
+    ----------
+    support
+        Sorted indices.
+    status
+        How the solver ended.
+    loadings
+        The algorithm's own vector on the support, where it differs from the best one.
+    largest_eigenvalue
+        Of the whole operator, where the solver had to compute it; NaN where there was no time for that.
+    details
+        Numbers particular to the algorithm, by name.
+    certificate
+        A proved bound, where the algorithm comes with one.
+    constrained
+        The loadings obey a rule that the best ones on the support might break, so they are kept.
+    fitted
+        The loadings are the best ones on the support already.
+    """
+
+    support: Indices
+    status: Status
+    loadings: Vector | None = None
+    largest_eigenvalue: float | None = None
+    details: Mapping[str, float] = field(default_factory=dict)
+    certificate: "Certificate | None" = None
+    constrained: bool = False
+    fitted: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """A sparse component and what is known of its quality.
+
+    Parameters
+    ----------
+    support
+        Sorted indices of the features with nonzero loadings.
+    names
+        Their names, where the data have names.
+    loadings
+        Unit vector on the support, in its order. The largest in magnitude is positive.
+    objective
+        Variance captured: the quadratic form of the loadings, in float64.
+    explained_variance_ratio
+        Objective divided by the trace, the total variance.
+    relative_objective
+        Objective divided by the largest eigenvalue (the paper's f): 1 is what a dense
+        component captures. NaN where a limit left no time to compute that.
+    size
+        Number of features.
+    sparsity
+        Largest number of nonzero loadings asked for.
+    matrix
+        In words, the matrix whose variance is captured.
+    certificate
+        The upper bound with its evidence, where one was asked for.
+    reading
+        How the file behind the data was read, as in `Certificate`.
+    """
+
+    support: Indices
+    names: tuple[str, ...] | None
+    loadings: Vector
+    objective: float
+    explained_variance_ratio: float
+    relative_objective: float
+    size: int
+    sparsity: int
+    matrix: str
+    solver: str
+    status: Status
+    seconds: float
+    refitted: bool = True
+    history: tuple[Step, ...] = ()
+    details: Mapping[str, float] = field(default_factory=dict)
+    certificate: Certificate | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def upper_bound(self) -> float:
+        """What no loadings of that sparsity exceed; infinite while nothing is proved."""
+        return math.inf if self.certificate is None else self.certificate.upper_bound
+
+    @property
+    def gap(self) -> float:
+        """Largest possible loss against the optimum, as a fraction; NaN while nothing is proved."""
+        return share_lost(self.objective, self.upper_bound)
+
+    @property
+    def component(self) -> Vector:
+        """The loadings as a dense vector over all features."""
+        import numpy as np
+
+        dense = np.zeros(self.size)
+        dense[self.support] = self.loadings
+        return dense
+
+    def __str__(self) -> str:
+        """Say in one line what was found."""
+        return (
+            f"{self.solver}: {self.support.size} of {self.size} features capture "
+            f"{down(self.objective)} ({percent_down(self.explained_variance_ratio)} of the variance), "
+            f"{self.status.value}"
+        )

@@ -1,0 +1,286 @@
+"""Limits on work, the history of a run, and the ears that listen to it.
+
+A limit on time is one moment, the deadline, for the whole of a call: what it does first leaves less for what it does
+next. A part of a call gets a share of the time that is left; a signal or a listener that ends one part ends all.
+"""
+
+import contextlib
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from numbers import Real
+from types import FrameType
+from typing import Any
+
+from certpca.runtime.checkpoint import Checkpoint
+from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.rounded import times_two_to
+
+DEFAULT_SECONDS = 600.0  # for a call that proves something, where no budget is given
+clock = time.perf_counter  # tests put another one here
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much work a call may do.
+
+    Parameters
+    ----------
+    seconds
+        Wall-clock limit for the whole call, reading of data in memory and proofs included. The best answer so far is
+        returned then. What cannot be cut short, such as one product with the data and the cheapest proof, can take
+        the call a little over it.
+    steps
+        Largest number of steps; what a step is, each solver says.
+    """
+
+    seconds: float = math.inf
+    steps: float = math.inf
+
+    def __post_init__(self) -> None:
+        """Refuse limits that leave no room for any work."""
+        numbers = all(isinstance(limit, Real) and not isinstance(limit, bool) for limit in (self.seconds, self.steps))
+        if not numbers or not self.seconds > 0 or not self.steps >= 1:
+            msg = f"a budget needs seconds > 0 and steps >= 1, got {self.seconds!r} and {self.steps!r}"
+            raise InvalidProblemError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What was known at one moment of a run."""
+
+    seconds: float
+    objective: float
+    upper_bound: float = math.inf
+    note: str = ""
+
+
+Listener = Callable[[Step], object]
+Late = Callable[[], bool]  # whether a long step must end now
+
+
+class OutOfTimeError(Exception):
+    """Leaves a computation that has nothing to show before its end; never leaves the package."""
+
+
+def never() -> bool:
+    """Say that there is time."""
+    return False
+
+
+def require_time(late: Late) -> None:
+    """Leave a computation that has nothing to show before its end, where it gets late."""
+    if late():
+        raise OutOfTimeError
+
+
+@dataclass(slots=True)
+class _Call:
+    """What all parts of a call share."""
+
+    signal: int | None = None  # that ended it
+    stopped: bool = False  # by a listener
+    listening: bool = False  # for signals
+
+
+class Progress:
+    """Counts steps against a budget, keeps the history and tells the listener.
+
+    A listener that returns ``False`` ends the run; so does the first Ctrl-C. With a checkpoint, states that are stored
+    take the history and the seconds with them; limits are for this process alone.
+
+    `cut_short` says whether that happened, or a limit ended anything: it is set when somebody asks whether to go on and
+    is told not to.
+    """
+
+    def __init__(
+        self, budget: Budget | None = None, listener: Listener | None = None, checkpoint: Checkpoint | None = None
+    ) -> None:
+        self._budget = budget or Budget()
+        self.listener = listener
+        self._begin = clock()
+        self.deadline = self._begin + self._budget.seconds
+        self.earlier: float = 0.0  # seconds of processes that ended before
+        self._offset = 0.0
+        self.checkpoint = checkpoint
+        self.resumed = False  # whether anything was taken from the checkpoint
+        self.cut_short = False
+        self.stalled = False  # whether a proof ended because more time would hardly have helped
+        self._set_aside = 0.0
+        self._steps = 0
+        self._history: list[Step] = []
+        self.power = 0  # steps are told in units of the data: those of the algorithm times two to this
+        self._call = _Call()
+        self._whole: Progress | None = None  # what this is a part of
+
+    def part(
+        self,
+        share: float = 1.0,
+        checkpoint: Checkpoint | None = None,
+        *,
+        after: "Progress | None" = None,
+        quiet: bool = False,
+    ) -> "Progress":
+        """Return the progress of a part of the run, with a share of the time that is left.
+
+        Steps are counted anew. It goes on with the history and the seconds of what it comes `after`, or begins its own.
+        A quiet part tells the listener nothing.
+        """
+        inner = Progress(self._budget, None if quiet else self.listener, checkpoint)
+        inner.deadline = inner._begin + max(share * (self.remaining - self._set_aside), 0.0)
+        inner._call, inner._whole, inner.power = self._call, self, self.power
+        if after is not None:
+            inner.earlier, inner._offset = after.earlier, after.seconds - after.earlier
+            inner._history = list(after.history)
+        return inner
+
+    @property
+    def seconds(self) -> float:
+        """Time since the run began, that of the run before it and of earlier processes included."""
+        return self.earlier + self._offset + clock() - self._begin
+
+    @property
+    def history(self) -> tuple[Step, ...]:
+        """Every step at which something became better."""
+        return tuple(self._history)
+
+    @property
+    def remaining(self) -> float:
+        """Seconds that are left."""
+        return self.deadline - clock()
+
+    @property
+    def allowed(self) -> float:
+        """Seconds that the whole call was given."""
+        return self._budget.seconds
+
+    @property
+    def timed(self) -> bool:
+        """Whether there is a limit on time."""
+        return math.isfinite(self.deadline)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user ended the call, any part of it."""
+        return self._call.stopped or self._call.signal is not None
+
+    @property
+    def signal(self) -> int | None:
+        """The signal that ended the call."""
+        return self._call.signal
+
+    def interrupt(self) -> None:
+        """End the call, all parts of it."""
+        self._call.stopped = True
+
+    def late(self, aside: float = 0.0) -> bool:
+        """Whether a long step must end now: the time is over but for what is set aside, or the user ended the run."""
+        return self._noted(self.interrupted or self.remaining <= self._set_aside + aside)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the run must end now."""
+        return self._noted(self._steps >= self._budget.steps) or self.late()
+
+    def run_out(self) -> None:
+        """Note that something was left undone because there was no time for it."""
+        self._noted(True)
+
+    def _noted(self, over: bool) -> bool:
+        part: Progress | None = self if over else None
+        while part is not None:
+            part.cut_short, part = True, part._whole
+        return over
+
+    @contextlib.contextmanager
+    def setting_aside(self, seconds: float) -> Iterator[None]:
+        """Keep the last seconds for what comes after, such as a proof."""
+        before = self._set_aside
+        self._set_aside = before + max(seconds, 0.0)
+        try:
+            yield
+        finally:
+            self._set_aside = before
+
+    def tick(self, objective: float, upper_bound: float = math.inf, note: str = "") -> bool:
+        """Count one step and say whether there may be another; a note tells people more."""
+        self._steps += 1
+        best = self._history[-1] if self._history else Step(0.0, -math.inf)
+        step = Step(
+            self.seconds,
+            max(times_two_to(objective, self.power, 0.0), best.objective),
+            min(times_two_to(upper_bound, self.power, math.inf), best.upper_bound),
+            note,
+        )
+        if step.objective > best.objective or step.upper_bound < best.upper_bound:
+            self._history.append(step)
+        if self.listener is not None and self.listener(step) is False:
+            self.interrupt()
+        return not self.exhausted
+
+    def load(self, name: str) -> Any:
+        """Return a state that was stored under this name, or None, and go on with its history."""
+        stored = None if self.checkpoint is None else self.checkpoint.load(name)
+        if stored is None:
+            return None
+        self.resumed = True
+        self.earlier = max(self.earlier, stored["seconds"])
+        self._history = [Step(*fields) for fields in stored["history"]]
+        return stored["state"]
+
+    def store(self, name: str, state: Callable[[], Any], *, now: bool = False) -> None:
+        """Store a state where there is a checkpoint, unless one was stored a moment ago; `now` stores in any case."""
+        if self.checkpoint is not None:
+            self.checkpoint.store(name, lambda: self._with_history(state()), now=now)
+
+    def finish(self, name: str, state: Callable[[], Any]) -> None:
+        """Store the result of a part of the run, unless the part ended early, in place of all states of that part."""
+        if self.checkpoint is not None and not self.exhausted and not self.cut_short:
+            self.checkpoint.finish(name, lambda: self._with_history(state()))
+
+    def _with_history(self, state: Any) -> dict[str, Any]:
+        history = [[step.seconds, step.objective, step.upper_bound, step.note] for step in self._history]
+        return {"seconds": self.seconds, "history": history, "state": state}
+
+    @contextlib.contextmanager
+    def until_interrupted(self, *, terminated: bool = False) -> Iterator[None]:
+        """Let the first Ctrl-C end the call at its next step, and the second raise.
+
+        `terminated`: so does the signal SIGTERM. Only a program that writes its answer and ends may ask for that.
+        """
+        if self._call.listening or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)[: 1 + terminated]}
+
+        def interrupt(number: int, _frame: FrameType | None) -> None:
+            self._call.signal = number
+            restore()
+
+        def restore() -> None:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
+        for number in previous:
+            signal.signal(number, interrupt)
+        self._call.listening = True
+        try:
+            yield
+        finally:
+            self._call.listening = False
+            restore()
+
+
+def begun(budget: "Budget | Progress | None", listener: Listener | None, *, proving: bool = False) -> Progress:
+    """Start the clock of a call; a call that is part of another is given that one's progress.
+
+    Proofs end after `DEFAULT_SECONDS` where no budget is given; ``Budget()`` has no limits.
+    """
+    if isinstance(budget, Progress):
+        return budget
+    if budget is None and proving:
+        budget = Budget(seconds=DEFAULT_SECONDS)
+    return Progress(budget, listener)

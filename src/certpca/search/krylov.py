@@ -1,0 +1,249 @@
+"""Leading eigenpairs of an operator, three ways.
+
+``krylov`` is the randomised block Krylov method of Musco & Musco (NeurIPS 2015), run until the
+residuals are as small as asked for instead of for a fixed number of rounds; ``lanczos`` is
+ARPACK; ``exact`` is LAPACK on the smaller of the matrix and its factor's Gram matrix.
+All three are deterministic for a given generator.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from certpca.operators.base import Operator
+from certpca.operators.streamed import StreamedCovariance
+from certpca.operators.views import Precise
+from certpca.runtime.arrays import Array, Indices, Vector, to_vector
+from certpca.runtime.budget import Late, OutOfTimeError, never, require_time
+from certpca.runtime.errors import InvalidProblemError
+
+Method = Literal["krylov", "lanczos", "exact"]
+METHODS: tuple[Method, ...] = ("krylov", "lanczos", "exact")
+
+EXACT_LIMIT = 8192  # LAPACK on a larger symmetric matrix takes minutes
+REFIT_ACCURACY = 1e-7  # residual of refitted loadings; the objective is then accurate to its square
+ROUGH = 1e-2  # residual of an answer that may be told: its eigenvalue is then accurate to far less than that
+WALK_WIDTH = 4  # vectors of a block where reading costs more than multiplying
+DENSE_SUPPORT = 512  # up to here the eigenvector on a support comes from LAPACK
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Eigenpairs:
+    """Leading eigenvalues, largest first, eigenvectors as columns, and the relative residual."""
+
+    values: Vector
+    vectors: Vector
+    residual: float
+
+
+def default_accuracy(operator: Operator) -> float:
+    """Residual, relative to the largest eigenvalue, that is safely above rounding."""
+    return 1e-5 if operator.xp.finfo(operator.dtype).bits < 64 else 1e-8
+
+
+def leading_eigenpairs(
+    operator: Operator,
+    count: int,
+    *,
+    method: Method = "krylov",
+    accuracy: float | None = None,
+    rng: np.random.Generator | int = 0,
+    start: Vector | None = None,
+    late: Late = never,
+) -> Eigenpairs:
+    """Return the leading eigenpairs with residuals ‖Av − λv‖ ≤ accuracy · λ₁.
+
+    `start` is a guess of the first eigenvector, used by the Krylov method. Where it gets `late` the best pairs so far
+    are returned, with their residual, after one product at least; LAPACK cannot be cut short.
+
+    By the residual bound the returned values are within accuracy · λ₁ of eigenvalues.
+    """
+    count = min(count, operator.size)
+    goal = default_accuracy(operator) if accuracy is None else accuracy
+    if method == "exact":
+        return _exact(operator, count)
+    if method == "lanczos" and count < operator.size - 1:
+        try:
+            return _lanczos(operator, count, goal, rng, late)
+        except OutOfTimeError:
+            pass  # ARPACK keeps what it has to itself
+    generator = np.random.default_rng(rng)
+    if isinstance(operator, StreamedCovariance) and operator.one_walk and operator.rows <= operator.size:
+        return _through_samples(operator, count, goal, generator, start, late)
+    return _block_krylov(operator, count, goal, generator, start, late)
+
+
+def _largest_pairs(matrix: Vector, count: int) -> tuple[Vector, Vector]:
+    """Return the largest eigenvalues of a dense matrix, largest first, and their vectors."""
+    from scipy.linalg import eigh
+
+    last = matrix.shape[0] - 1
+    values, vectors = eigh(matrix, subset_by_index=[last - count + 1, last])
+    if values.size < count:  # LAPACK's routine for a part of the spectrum can find none of several equal eigenvalues
+        values, vectors = np.linalg.eigh(matrix)
+    return values[::-1][:count].copy(), vectors[:, ::-1][:, :count].copy()
+
+
+def _exact(operator: Operator, count: int) -> Eigenpairs:
+    if operator.size <= EXACT_LIMIT:
+        matrix = operator.submatrix(np.arange(operator.size))
+        return Eigenpairs(*_largest_pairs(matrix, count), np.finfo(float).eps)
+    factor = operator.factor()
+    if factor.depth > EXACT_LIMIT:
+        msg = f"exact eigenvectors need a size or a depth up to {EXACT_LIMIT}; use method='krylov'"
+        raise InvalidProblemError(msg)
+    gram = np.zeros((factor.depth, factor.depth))
+    width = max(1, (32 << 20) // (8 * factor.depth))
+    for _, block in factor.blocks(width, operator.xp.float64):
+        part = to_vector(block)
+        gram += part @ part.T
+    count = min(count, factor.depth)
+    values, left = _largest_pairs(gram, count)
+    vectors = np.concatenate([to_vector(block).T @ left for _, block in factor.blocks(width, operator.xp.float64)])
+    lengths = np.linalg.norm(vectors, axis=0)
+    vectors /= np.where(lengths > 0, lengths, 1.0)
+    return Eigenpairs(np.maximum(values, 0.0), vectors, np.finfo(float).eps)
+
+
+def _lanczos(operator: Operator, count: int, goal: float, rng: np.random.Generator | int, late: Late) -> Eigenpairs:
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    def multiply(vector: Vector) -> Vector:
+        require_time(late)
+        panel = operator.adopt(np.asarray(vector).reshape(operator.size, -1))
+        return to_vector(operator.matmat(panel))
+
+    matrix = LinearOperator((operator.size, operator.size), matvec=multiply, matmat=multiply, dtype=np.float64)
+    start = np.random.default_rng(rng).standard_normal(operator.size)
+    values, vectors = eigsh(matrix, count, which="LA", v0=start, tol=goal)
+    order = np.argsort(values)[::-1]
+    values, vectors = values[order], vectors[:, order]
+    residual = np.linalg.norm(multiply(vectors) - vectors * values, axis=0).max()
+    return Eigenpairs(values, vectors, float(residual / max(values[0], np.finfo(float).tiny)))
+
+
+class _SampleSpace:
+    """The matrix FFᵀ in place of FᵀF: where columns lie together in a file, a product takes one walk and not two."""
+
+    def __init__(self, operator: Operator) -> None:
+        self.factor = operator.factor()
+        self.size = self.factor.depth
+        self.xp, self.dtype, self.device = operator.xp, operator.dtype, operator.device
+        self.matmat = self.factor.sample_product
+
+    adopt = Operator.adopt
+
+
+def _through_samples(
+    operator: Operator,
+    count: int,
+    goal: float,
+    rng: np.random.Generator,
+    start: Vector | None,
+    late: Late,
+) -> Eigenpairs:
+    """Find eigenvectors u of FFᵀ and return those of FᵀF, Fᵀu; a residual of u is one of Fᵀu but for √(λ₁/λ)."""
+    space: Any = _SampleSpace(operator)
+    begin = None if start is None else to_vector(space.factor.times(operator.adopt(start[:, None])))[:, 0]
+    found = _block_krylov(space, min(count, space.size), goal, rng, begin, late, max(WALK_WIDTH, count + 2))
+    vectors = to_vector(space.factor.transposed_times(operator.adopt(found.vectors)))
+    lengths = np.linalg.norm(vectors, axis=0)
+    return Eigenpairs(found.values, vectors / np.where(lengths > 0, lengths, 1.0), found.residual)
+
+
+def _block_krylov(
+    operator: Operator,
+    count: int,
+    goal: float,
+    rng: np.random.Generator,
+    start: Vector | None,
+    late: Late,
+    width: int | None = None,
+) -> Eigenpairs:
+    """Grow an orthonormal Krylov basis block by block, restarting when it is large."""
+    xp, size = operator.xp, operator.size
+    if width is None:
+        width = count + 2 if count > 1 else 1  # one vector: a wider block would only cost more per pass
+    width = min(size, width)
+    largest = min(size, max(12 * width, 40))
+    first = rng.standard_normal((size, width))
+    if start is not None:
+        first[:, 0] = start
+    fresh = operator.adopt(first)
+    basis: Array = None
+    images: Array = None
+    best = Eigenpairs(np.zeros(count), np.eye(size, count), np.inf)
+    stalled = 0
+    for _ in range(400):
+        fresh = _orthonormal_against(xp, basis, fresh, rng, operator)
+        image = operator.matmat(fresh)
+        basis = fresh if basis is None else xp.concat([basis, fresh], axis=1)
+        images = image if images is None else xp.concat([images, image], axis=1)
+        small = to_vector(xp.matrix_transpose(basis) @ images)
+        values, rotation = np.linalg.eigh((small + small.T) / 2)
+        values, rotation = values[::-1], rotation[:, ::-1]
+        lead = operator.adopt(np.ascontiguousarray(rotation[:, :width]))
+        ritz, ritz_image = basis @ lead, images @ lead
+        defect = ritz_image - ritz * operator.adopt(values[None, :width])
+        top = max(float(np.abs(values).max()), np.finfo(float).tiny)
+        residual = (
+            float(to_vector(xp.linalg.vector_norm(defect[:, : min(count, width, basis.shape[1])], axis=0)).max()) / top
+        )
+        stalled = 0 if residual < 0.7 * best.residual else stalled + 1
+        if residual < best.residual or best.residual == np.inf:
+            best = Eigenpairs(values[:count].copy(), to_vector(ritz[:, : min(count, basis.shape[1])]), residual)
+        full = basis.shape[1] >= size
+        if residual <= goal or full or (stalled >= 12 and residual < 1e3 * goal) or late():
+            break
+        if basis.shape[1] + width > largest:
+            kept = operator.adopt(np.ascontiguousarray(rotation[:, : 2 * width]))
+            basis, images = basis @ kept, images @ kept
+        # The defects of the Ritz pairs span the new directions of the Krylov space.
+        fresh = image if basis.shape[1] <= width else defect
+    return best
+
+
+def _orthonormal_against(
+    xp: Any, basis: Array | None, fresh: Array, rng: np.random.Generator, operator: Operator
+) -> Array:
+    """Orthonormalise new directions against the basis, twice for stability."""
+    room = operator.size - (0 if basis is None else basis.shape[1])
+    fresh = fresh[:, : min(room, fresh.shape[1])]
+    lengths = to_vector(xp.linalg.vector_norm(fresh, axis=0))
+    if not (lengths > 0).all() or not np.isfinite(lengths).all():
+        fresh = operator.adopt(rng.standard_normal((operator.size, fresh.shape[1])))
+        lengths = to_vector(xp.linalg.vector_norm(fresh, axis=0))
+    fresh = fresh / operator.adopt(lengths)[None, :]
+    for _ in range(3):
+        if basis is not None:
+            fresh = fresh - basis @ (xp.matrix_transpose(basis) @ fresh)
+        lengths = to_vector(xp.linalg.vector_norm(fresh, axis=0))
+        lost = lengths < 1e-6
+        if lost.any():  # a direction already in the basis: put a random one in its place
+            noise = rng.standard_normal((operator.size, fresh.shape[1])) * lost / np.sqrt(operator.size)
+            fresh = fresh * operator.adopt(~lost)[None, :] + operator.adopt(noise)
+        fresh, _ = xp.linalg.qr(fresh)
+    return fresh
+
+
+def leading_on_support(
+    operator: Operator, support: Indices, *, start: Vector | None = None, late: Late = never
+) -> tuple[float, Vector]:
+    """Return the largest eigenvalue of a principal submatrix and its vector, in float64."""
+    if support.size == 1:
+        return float(operator.submatrix(support)[0, 0]), np.ones(1)
+    # Columns of a file are best read once.
+    if support.size <= DENSE_SUPPORT * (4 if isinstance(operator, StreamedCovariance) else 1):
+        values, vectors = _largest_pairs(operator.submatrix(support), 1)
+        return float(values[0]), vectors[:, 0]
+    # In float64, so that int8 or float32 data still give an accurate vector.
+    restricted = Precise(operator.restrict(support))
+    if not restricted.trace() > 0:
+        return 0.0, np.full(support.size, support.size**-0.5)
+    if start is None and late():  # one product will be all, so it had better begin somewhere
+        largest = int(np.argmax(to_vector(restricted.diagonal())))
+        start = to_vector(restricted.columns(np.array([largest])))[:, 0]
+    pairs = leading_eigenpairs(restricted, 1, accuracy=REFIT_ACCURACY, start=start, late=late)
+    vector = pairs.vectors[:, 0]
+    return float(pairs.values[0]), np.asarray(vector / np.linalg.norm(vector))

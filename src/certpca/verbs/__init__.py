@@ -1,0 +1,1 @@
+"""What users ask for, a file for each verb; the only place that orchestrates."""

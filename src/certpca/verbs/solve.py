@@ -1,0 +1,222 @@
+"""Find a component: let a solver propose, judge what it proposes, and prove how good that is."""
+
+import math
+import os
+from typing import Any, Unpack
+
+import numpy as np
+
+from certpca.bounds.goals import Goal
+from certpca.bounds.near_one import examiner_of, solution_in_data_units
+from certpca.bounds.pipeline import find_certificate, verified
+from certpca.bounds.proof_costs import ProofCosts
+from certpca.intake import DataOptions, as_operator
+from certpca.operators import Operator, on_host
+from certpca.results.certificate import PROVED_OPTIMAL
+from certpca.results.codec import candidate_from_state, candidate_state
+from certpca.results.solution import Candidate, Solution, ending
+from certpca.results.status import Status
+from certpca.runtime.arrays import fix_sign
+from certpca.runtime.budget import Budget, Listener, Progress, begun
+from certpca.runtime.checkpoint import Checkpoint, opened
+from certpca.runtime.errors import InvalidProblemError
+from certpca.search.krylov import ROUGH, leading_eigenpairs
+from certpca.solvers import Solver, solver_named
+from certpca.verbs.judge import evaluate
+from certpca.verbs.run_facts import described, run_facts
+from certpca.verbs.validation import (
+    checked_budget,
+    checked_flag,
+    checked_folder,
+    checked_gap,
+    checked_listener,
+    checked_sparsity,
+    generator,
+)
+
+SEARCHING = 0.9  # share of a limit for the search itself
+
+
+SEARCHING_BEFORE_A_PROOF = 0.35  # share of what the checker leaves of it, once it has looked at the data
+
+
+LEAST_SEARCHING = 0.15
+
+
+def solve(
+    data: Any,
+    sparsity: int,
+    solver: str | Solver = "auto",
+    *,
+    refit: bool = True,
+    rng: int | np.random.Generator = 0,
+    budget: Budget | Progress | None = None,
+    listener: Listener | None = None,
+    certify: bool = False,
+    target_gap: float = 0.01,
+    checkpoint: str | os.PathLike[str] | None = None,
+    **options: Unpack[DataOptions],
+) -> Solution:
+    """Find a unit vector with at most `sparsity` nonzero loadings that captures much variance.
+
+    Parameters
+    ----------
+    data
+        Samples x features (NumPy, scipy.sparse, pandas, polars, or another array library), or an
+        operator from `from_data`, `from_matrix` or `from_kernel`.
+    sparsity
+        Largest allowed number of nonzero loadings.
+    solver
+        A name (see `available_solvers`) or a solver object with settings of its own.
+    refit
+        Replace the algorithm's own loadings by the best ones on its support.
+    rng
+        Seed or generator. The same seed gives the same answer.
+    budget
+        Limits on time and steps, for the whole call, proof included; the best answer so far is returned when they are
+        reached, and after the first Ctrl-C. Without a budget a call with `certify` ends after ten minutes, unless it
+        has a checkpoint; ``Budget()`` has no limits.
+    listener
+        Called with a `Step` after each step; returning False ends the run.
+    certify, target_gap
+        Also prove how far from the optimum the answer can be, stopping at that gap; see `certify`.
+    checkpoint
+        A folder, new or left by the same call: a run that was killed or ended early goes on where it was. That holds
+        for ``"branch-and-bound"`` and for certificates; other solvers begin again unless they had finished.
+    **options
+        How data become a matrix: ``covariance=True`` where they are the matrix already, else
+        ``center``, ``scale``, ``missing``, ``ddof`` and ``names`` as in `from_data`.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> solution = certpca.solve(certpca.pitprops(), 7)
+    >>> round(solution.objective, 4)
+    3.9962
+    >>> solution.names[:2]
+    ('topdiam', 'length')
+    """
+    method = solver_named(solver) if isinstance(solver, str) else solver
+    if not hasattr(method, "propose"):
+        msg = f"solver must be a name (see available_solvers) or a solver object, got {solver!r}"
+        raise InvalidProblemError(msg)
+    gap = checked_gap(target_gap) if checked_flag(certify, "certify") else None
+    proving = gap is not None and checked_folder(checkpoint) is None
+    progress = begun(checked_budget(budget), checked_listener(listener), proving=proving)
+    seeded = generator(rng)
+    operator = as_operator(data, **options)
+    near = operator.near_one()
+    units = near.power - operator.power
+    progress.power += units
+    count = checked_sparsity(sparsity, operator.size)
+    checked_flag(refit, "refit")
+
+    def facts() -> dict[str, Any]:
+        asked = {"sparsity": count, "solver": described(method), "refit": refit, "certify": certify}
+        return {**run_facts("solve", operator, rng), **asked, **({"target_gap": target_gap} if certify else {})}
+
+    with opened(checkpoint, facts) as states, progress.until_interrupted():
+        return solution_in_data_units(solved(near, count, method, refit, seeded, progress, gap, states), units)
+
+
+def solved(
+    operator: Operator,
+    count: int,
+    method: Solver,
+    refit: bool,
+    rng: np.random.Generator,
+    progress: Progress,
+    target_gap: float | None,
+    states: Checkpoint | None,
+) -> Solution:
+    """Let a solver propose, judge what it proposes, and prove how good that is where a gap is asked for."""
+    proof_states = None if states is None else states.part("proof")
+    search = progress.part(
+        share_of_the_search(operator, progress, proving=target_gap is not None),
+        None if states is None else states.part("search"),
+        after=progress,
+    )
+    candidate = _proposed(operator, count, method, search, rng)
+    support, loadings, objective, refitted = evaluate(operator, candidate, progress, refit=refit)
+    trace = operator.trace()
+    largest = candidate.largest_eigenvalue
+    if largest is None:
+        pairs = leading_eigenpairs(operator, 1, rng=0, late=progress.late)
+        largest = float(pairs.values[0]) if pairs.residual <= ROUGH else math.nan
+    # The objective is itself a lower bound of the largest eigenvalue.
+    largest = largest if math.isnan(largest) else max(largest, objective)
+    status = ending(progress, candidate.status)
+    certificate = candidate.certificate
+    progress = progress.part(checkpoint=proof_states, after=search)
+    if target_gap is not None:
+        if support.size > count:
+            msg = (
+                f"a certificate is about at most {count} loadings, but {method.name} returned {support.size}; "
+                "leave epsilon unset, or call certify apart"
+            )
+            raise InvalidProblemError(msg)
+        if certificate is None and _nothing_can_be_proved(operator, progress):
+            progress.run_out()
+        else:
+            goal = Goal(target_gap, known=certificate)
+            certificate = find_certificate(operator, count, support, loadings, goal, progress)
+        status = ending(progress, status)
+        if certificate is not None and certificate.status is Status.STALLED:
+            status = Status.STALLED
+        if certificate is not None and certificate.objective > objective * (1 + 1e-9) and refitted:
+            # The dual found a better component on its way.
+            support, loadings = certificate.support, fix_sign(certificate.loadings)
+            objective = operator.quadratic_form(support, loadings)
+    if certificate is not None and refitted and objective >= certificate.upper_bound * (1 - PROVED_OPTIMAL):
+        status = Status.OPTIMAL
+    return Solution(
+        support=support,
+        names=operator.names_of(support),
+        loadings=loadings,
+        objective=objective,
+        explained_variance_ratio=objective / trace if trace > 0 else 0.0,
+        relative_objective=objective / largest if largest > 0 or math.isnan(largest) else 0.0,
+        size=operator.size,
+        sparsity=count,
+        matrix=operator.description,
+        solver=method.name,
+        status=status,
+        seconds=progress.seconds,
+        refitted=refitted,
+        history=progress.history,
+        details=dict(candidate.details),
+        certificate=certificate,
+        reading=dict(operator.reading),
+    )
+
+
+def share_of_the_search(operator: Operator, progress: Progress, *, proving: bool) -> float:
+    """Return the share of the time that a search may take: what it finds is judged after it, and perhaps proved."""
+    if not progress.timed:
+        return 1.0
+    if not proving:
+        return SEARCHING
+    left = max(progress.remaining, 1e-9)
+    return max(SEARCHING_BEFORE_A_PROOF * (1 - ProofCosts(operator).preparing() / left), LEAST_SEARCHING)
+
+
+def _nothing_can_be_proved(operator: Operator, progress: Progress) -> bool:
+    """Whether the checker could not even look at the data in the time that is left and a little more."""
+    if not progress.timed:
+        return False
+    return ProofCosts(operator).preparing() > max(progress.remaining, 0.0) + max(1.0, progress.allowed / 8)
+
+
+def _proposed(
+    operator: Operator, count: int, method: Solver, progress: Progress, rng: np.random.Generator
+) -> Candidate:
+    state = progress.load("candidate")
+    if state is not None:
+        known = candidate_from_state(state)
+        if known.certificate is not None:
+            verified(known.certificate, examiner_of(operator))
+        return known
+    seen = operator if method.runs_on_device else on_host(operator)
+    candidate = method.propose(seen, count, progress, rng)
+    progress.finish("candidate", lambda: candidate_state(candidate))
+    return candidate

@@ -1,0 +1,183 @@
+"""Arguments that several verbs share, checked in one place: what is wrong is said in the same words everywhere."""
+
+import math
+import os
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from certpca.results.certificate import Certificate
+from certpca.results.solution import Solution
+from certpca.runtime.budget import Budget, Progress
+from certpca.runtime.errors import InvalidProblemError
+
+
+def checked_sparsity(sparsity: Any, size: int) -> int:
+    """Return the sparsity as an integer in range, or say what the range is."""
+    _require(
+        _is_whole(sparsity) and 1 <= sparsity <= size,
+        "sparsity",
+        f"a whole number in 1..{size} (the number of features)",
+        sparsity,
+    )
+    return int(sparsity)
+
+
+def checked_sparsities(sparsities: Any, size: int) -> list[int]:
+    """Return different sparsities in increasing order."""
+    _require(
+        isinstance(sparsities, Iterable) and not isinstance(sparsities, (str, bytes)),
+        "sparsities",
+        "a list of whole numbers",
+        sparsities,
+    )
+    wanted = sorted({checked_sparsity(sparsity, size) for sparsity in sparsities})
+    if not wanted:
+        msg = "sparsities must name at least one sparsity, got none"
+        raise InvalidProblemError(msg)
+    return wanted
+
+
+def checked_counts(n_components: Any, sparsity: Any, size: int, *, disjoint: bool) -> list[int]:
+    """Return the sparsity of each of several components."""
+    _require(
+        _is_whole(n_components) and 1 <= n_components <= size,
+        "n_components",
+        f"a whole number in 1..{size} (n_features={size})",
+        n_components,
+    )
+    each = list(sparsity) if np.ndim(sparsity) == 1 else [sparsity] * int(n_components)
+    if len(each) != n_components:
+        msg = f"sparsity must be one number or one for each of {n_components} components, got {len(each)}"
+        raise InvalidProblemError(msg)
+    counts = [checked_sparsity(count, size) for count in each]
+    if disjoint and sum(counts) > size:
+        msg = f"disjoint supports need {sum(counts)} features in all, but there are {size}; lower the sparsity"
+        raise InvalidProblemError(msg)
+    return counts
+
+
+def checked_gap(target_gap: Any, name: str = "target_gap", *, positive: bool = False) -> float:
+    """Return a relative gap."""
+    if not _is_real(target_gap) or not 0 <= target_gap < 1 or (positive and target_gap == 0):
+        bracket = "(" if positive else "["
+        msg = f"{name} must lie in {bracket}0, 1), got {target_gap!r}"
+        raise InvalidProblemError(msg)
+    return float(target_gap)
+
+
+def checked_depth(depth: Any) -> int | None:
+    """Return the number of directions of sample space to work with, or None for all of them."""
+    if depth is None:
+        return None
+    _require(_is_whole(depth) and depth >= 1, "depth", "a positive number of directions", depth)
+    return int(depth)
+
+
+def checked_memory(memory: Any) -> float:
+    """Return an amount of memory in GiB."""
+    _require(_is_real(memory) and 0 < memory < math.inf, "memory", "a positive number of GiB", memory)
+    return float(memory)
+
+
+def checked_whole(value: Any, name: str, least: int) -> int:
+    """Return a whole number that is not too small."""
+    _require(_is_whole(value) and value >= least, name, f"a whole number of at least {least}", value)
+    return int(value)
+
+
+def checked_share(value: Any, name: str) -> float:
+    """Return a share above zero."""
+    if not _is_real(value) or not 0 < value <= 1:
+        msg = f"{name} must lie in (0, 1], got {value!r}"
+        raise InvalidProblemError(msg)
+    return float(value)
+
+
+def checked_flag(value: Any, name: str) -> bool:
+    """Return True or False, and nothing that only counts as one of them."""
+    _require(isinstance(value, (bool, np.bool_)), name, "True or False", value)
+    return bool(value)
+
+
+def checked_budget(budget: Any) -> Budget | Progress | None:
+    """Return limits on time and steps."""
+    _require(
+        budget is None or isinstance(budget, (Budget, Progress)),
+        "budget",
+        "a Budget, such as Budget(seconds=60)",
+        budget,
+    )
+    limits: Budget | Progress | None = budget
+    return limits
+
+
+def checked_time_limit(seconds: Any) -> Budget | None:
+    """Return a budget of so many seconds, or None where there is no limit."""
+    if seconds is None:
+        return None
+    _require(_is_real(seconds) and seconds > 0, "time_limit", "a positive number of seconds", seconds)
+    return Budget(seconds=float(seconds))
+
+
+def checked_listener(listener: Any) -> Any:
+    """Return what is called after each step."""
+    _require(listener is None or callable(listener), "listener", "a function of one Step", listener)
+    return listener
+
+
+def checked_folder(checkpoint: Any) -> Any:
+    """Return the folder of a checkpoint."""
+    _require(
+        checkpoint is None or isinstance(checkpoint, (str, os.PathLike)),
+        "checkpoint",
+        "the name of a folder",
+        checkpoint,
+    )
+    return checkpoint
+
+
+def checked_warm(warm: Any) -> Certificate | None:
+    """Return an earlier certificate."""
+    _require(warm is None or isinstance(warm, Certificate), "warm", "a certificate, as certify returns it", warm)
+    certificate: Certificate | None = warm
+    return certificate
+
+
+def checked_solution(solution: Any, size: int, sparsity: int) -> Solution | None:
+    """Return a component that fits a problem."""
+    if solution is None:
+        return None
+    _require(isinstance(solution, Solution), "solution", "a solution, as solve returns it", solution)
+    if solution.size != size or solution.support.size > sparsity:
+        msg = "the solution given is for other data or for a larger sparsity"
+        raise InvalidProblemError(msg)
+    component: Solution = solution
+    return component
+
+
+def generator(rng: Any) -> np.random.Generator:
+    """Return the source of random numbers that a seed or a generator stands for."""
+    try:
+        if isinstance(rng, (bool, float)):
+            raise TypeError
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        msg = f"rng (--seed) must be a whole number from 0 or a NumPy Generator, got {rng!r}"
+        raise InvalidProblemError(msg) from error
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, (Real, np.floating, np.integer)) and not isinstance(value, (bool, np.bool_))
+
+
+def _require(holds: bool, name: str, what: str, value: Any) -> None:
+    if not holds:
+        msg = f"{name} must be {what}, got {value!r}"
+        raise InvalidProblemError(msg)
