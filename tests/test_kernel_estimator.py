@@ -128,3 +128,24 @@ def test_bad_input_is_named(groups):
         SparseKernelPCA(sparsity=61).fit(groups)
     with pytest.warns(ConvergenceWarning, match="time limit"):
         SparseKernelPCA(sparsity=5, time_limit=1e-6).fit(groups)
+
+
+def test_a_product_with_few_samples_evaluates_few_kernel_values(monkeypatch):
+    asked = []
+
+    def counted(left, right):
+        asked.append(left.shape[0] * right.shape[0])
+        return left @ right.T + 1.0
+
+    monkeypatch.setattr("certpca.operators.kernel.BLOCK_BYTES", 8 * 30 * 7)  # seven rows of the matrix at a time
+    samples = np.random.default_rng(0).standard_normal((30, 4))
+    operator = certpca.from_kernel(samples, counted)
+    assert sum(asked) == 30 * 30
+    asked.clear()
+    panel = np.zeros((30, 2))
+    panel[[3, 17, 20]] = [[1.0, 0.0], [0.0, 2.0], [-1.0, 0.5]]
+    whole = operator.submatrix(np.arange(30))
+    asked.clear()
+    np.testing.assert_allclose(operator.matmat(panel), whole @ panel, rtol=1e-12, atol=1e-12)
+    assert sum(asked) == 30 * 3
+    np.testing.assert_array_equal(operator.matmat(np.zeros((30, 1))), np.zeros((30, 1)))

@@ -39,7 +39,10 @@ class Worker:
         )
         self._lines: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
-        self._answer(STARTING_SECONDS)
+        if self._answer(STARTING_SECONDS) != {"ready": True}:
+            self.end()
+            msg = f"the process for {data} did not start"
+            raise SystemExit(msg)
 
     def _listen(self) -> None:
         assert self._process.stdout is not None

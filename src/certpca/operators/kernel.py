@@ -107,22 +107,29 @@ class KernelOperator(Operator):
         """Form the matrix as it is."""
         return super().source() if self._undivided is None else self._undivided.source()
 
-    def _row_blocks(self) -> Iterator[tuple[slice, Vector]]:
-        height = max(1, BLOCK_BYTES // (8 * self.size))
-        if height >= self.size:
+    def _row_blocks(self, columns: Indices | None = None) -> Iterator[tuple[slice, Vector]]:
+        """Walk over the rows of the matrix, or of some of its columns."""
+        width = self.size if columns is None else columns.size
+        height = max(1, BLOCK_BYTES // (8 * max(width, 1)))
+        if height >= self.size and columns is None:
             if self._held is None:
                 self._held = self._evaluate(slice(None), slice(None))
             yield slice(0, self.size), self._held
             return
         for start in range(0, self.size, height):
             rows = slice(start, min(start + height, self.size))
-            yield rows, self._evaluate(rows, slice(None))
+            yield rows, self._evaluate(rows, slice(None) if columns is None else columns)
 
     def matmat(self, panel: Array) -> Array:
-        """Evaluate the kernel block by block and multiply."""
-        product = np.empty(panel.shape, dtype=panel.dtype)
-        for rows, block in self._row_blocks():
-            product[rows] = block @ panel
+        """Evaluate the kernel block by block, only against samples that are not multiplied by zero, and multiply."""
+        product = np.zeros(panel.shape, dtype=panel.dtype)
+        used = np.flatnonzero(np.asarray(panel).any(axis=1))
+        if used.size == self.size or self._held is not None:
+            for rows, block in self._row_blocks():
+                product[rows] = block @ panel
+        elif used.size:
+            for rows, block in self._row_blocks(used):
+                product[rows] = block @ panel[used]
         # H K H p = K p − r (1ᵀp) − 1 (rᵀp) + mean 1 (1ᵀp), with r the row means.
         total = panel.sum(axis=0)
         shift = self.mean * total - self.row_means @ panel

@@ -55,7 +55,7 @@ def leading_eigenpairs(
     """Return the leading eigenpairs with residuals ‖Av − λv‖ ≤ accuracy · λ₁.
 
     `start` is a guess of the first eigenvector, used by the Krylov method. Where it gets `late` the best pairs so far
-    are returned, with their residual, after two products at least; LAPACK cannot be cut short.
+    are returned, with their residual, after one product at least; LAPACK cannot be cut short.
 
     By the residual bound the returned values are within accuracy · λ₁ of eigenvalues.
     """
@@ -175,7 +175,7 @@ def _block_krylov(
     images: Array = None
     best = Eigenpairs(np.zeros(count), np.eye(size, count), np.inf)
     stalled = 0
-    for products in range(1, 401):
+    for _ in range(400):
         fresh = _orthonormal_against(xp, basis, fresh, rng, operator)
         image = operator.matmat(fresh)
         basis = fresh if basis is None else xp.concat([basis, fresh], axis=1)
@@ -194,9 +194,7 @@ def _block_krylov(
         if residual < best.residual or best.residual == np.inf:
             best = Eigenpairs(values[:count].copy(), to_vector(ritz[:, : min(count, basis.shape[1])]), residual)
         full = basis.shape[1] >= size
-        if residual <= goal or full or (stalled >= 12 and residual < 1e3 * goal):
-            break
-        if products > 1 and late():
+        if residual <= goal or full or (stalled >= 12 and residual < 1e3 * goal) or late():
             break
         if basis.shape[1] + width > largest:
             kept = operator.adopt(np.ascontiguousarray(rotation[:, : 2 * width]))
@@ -243,6 +241,9 @@ def leading_on_support(
     restricted = Precise(operator.restrict(support))
     if not restricted.trace() > 0:
         return 0.0, np.full(support.size, support.size**-0.5)
+    if start is None and late():  # one product will be all, so it had better begin somewhere
+        largest = int(np.argmax(to_vector(restricted.diagonal())))
+        start = to_vector(restricted.columns(np.array([largest])))[:, 0]
     pairs = leading_eigenpairs(restricted, 1, accuracy=REFIT_ACCURACY, start=start, late=late)
     vector = pairs.vectors[:, 0]
     return float(pairs.values[0]), np.asarray(vector / np.linalg.norm(vector))

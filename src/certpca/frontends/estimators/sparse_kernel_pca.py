@@ -50,9 +50,9 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     certify, target_gap
         Also prove how far from the optimum each direction can be; this forms the kernel matrix.
     time_limit
-        Seconds for the whole fit, proofs included, but for the evaluations of the kernel on all pairs of samples that
-        every fit needs: about two, and one for each direction. All directions exist whatever the limit is; the later
-        ones are found by cheaper steps where time is short.
+        Seconds for the whole fit, proofs included, but for one evaluation of the kernel on all pairs of samples, which
+        cannot be cut short. All directions exist whatever the limit is; the later ones are found by cheaper steps where
+        time is short.
     random_state
         Seed of the random starts.
 
