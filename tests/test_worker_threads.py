@@ -3,11 +3,20 @@
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
 
 from certpca.runtime.threads import share_out, slots_for
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard() -> Iterator[None]:
+    """Let Python raise at Ctrl-C, also where the shell started the tests in the background and ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

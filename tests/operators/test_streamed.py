@@ -187,7 +187,7 @@ def test_other_processors(tmp_path: Path, rng: Any, setting: str) -> None:
     table = planted(rng, 300, 150)
     certpca.write_plink(tmp_path / "data", table)
     solve = (
-        "import certpca, sys; from certpca.operators import packed_dots; assert not packed_dots.HAS_DOTS; "
+        "import certpca, sys; from certpca.genotypes import packed_dots; assert not packed_dots.HAS_DOTS; "
         "print(certpca.solve(certpca.read_plink(sys.argv[1]), 5, 'svd-threshold', missing='mean').objective)"
     )
     name, value = setting.split("=")

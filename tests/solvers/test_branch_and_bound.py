@@ -10,7 +10,7 @@ from tests.brute_force import brute_force
 
 import certpca
 from certpca.bounds.proving import Prover
-from certpca.bounds.support_tree import search as branching
+from certpca.bounds.support_tree import visit
 from certpca.bounds.support_tree.search import TreeSearch
 from certpca.frontends.cli.main import main
 from certpca.results.status import Status
@@ -128,7 +128,7 @@ def test_agrees_with_brute_force(kind, rng):
 @pytest.mark.parametrize("listed", [0, 1])
 @pytest.mark.parametrize("kind", KINDS)
 def test_agrees_with_brute_force_without_listing_supports(kind, listed, rng, monkeypatch):
-    monkeypatch.setattr(branching, "LISTED_SUPPORTS", listed)
+    monkeypatch.setattr(visit, "LISTED_SUPPORTS", listed)
     for _ in range(20):
         matrix = matrix_of(kind, rng, largest=8)
         searched(matrix, int(rng.integers(1, matrix.shape[0] + 1)), rng)
@@ -137,16 +137,16 @@ def test_agrees_with_brute_force_without_listing_supports(kind, listed, rng, mon
 @pytest.mark.parametrize("seed", range(6))
 def test_splits_agree_with_brute_force(seed, monkeypatch):
     """Without lists and with hardly any descent, splitting does the work."""
-    monkeypatch.setattr(branching, "LISTED_SUPPORTS", 0)
-    monkeypatch.setattr(branching, "ROOT_SCHEDULE", ((0.03, 1),))
-    monkeypatch.setattr(branching, "CHILD_SCHEDULE", ((0.03, 1),))
+    monkeypatch.setattr(visit, "LISTED_SUPPORTS", 0)
+    monkeypatch.setattr(visit, "ROOT_SCHEDULE", ((0.03, 1),))
+    monkeypatch.setattr(visit, "CHILD_SCHEDULE", ((0.03, 1),))
     rng = np.random.default_rng(seed)
     matrix = np.cov(rng.standard_normal((12, 9)).T)
     assert sum(searched(matrix, sparsity, rng).nodes for sparsity in (3, 5, 7)) > 9
 
 
 def test_no_slack_at_all_still_ends(rng, monkeypatch):
-    monkeypatch.setattr(branching, "LISTED_SUPPORTS", 0)
+    monkeypatch.setattr(visit, "LISTED_SUPPORTS", 0)
     for kind in ("gauss", "ties", "duplicated", "identity"):
         searched(matrix_of(kind, rng, largest=6), 2, rng, gap=0.0)
 
@@ -291,7 +291,7 @@ def test_runs_can_be_repeated(noise):
 
 @pytest.mark.parametrize("workers", [2, 3])
 def test_several_workers_prove_the_same(workers, monkeypatch):
-    monkeypatch.setattr(branching, "LISTED_SUPPORTS", 20)
+    monkeypatch.setattr(visit, "LISTED_SUPPORTS", 20)
     matrix = np.cov(np.random.default_rng(2).standard_normal((12, 16)).T)
     alone = solved(matrix, 6, covariance=True)
     together = solved(matrix, 6, BranchAndBound(workers=workers), covariance=True)
@@ -304,7 +304,7 @@ def test_several_workers_prove_the_same(workers, monkeypatch):
 
 
 def test_an_empty_start_is_improved_by_splits(rng, monkeypatch):
-    monkeypatch.setattr(branching, "LISTED_SUPPORTS", 0)
+    monkeypatch.setattr(visit, "LISTED_SUPPORTS", 0)
     for _ in range(10):
         matrix = np.cov(rng.standard_normal((9, 8)).T)
         search = TreeSearch(matrix, 4, np.zeros(0, dtype=np.intp), 1e-6)
