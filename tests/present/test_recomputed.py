@@ -96,3 +96,15 @@ def test_undecided_features_do_not_contradict_optimality(tmp_path: Any) -> None:
     assert "Proved optimal, verified" in text
     assert "whether other choices that explain as much use them is not proved" in text
     assert "left open" not in text
+
+
+def test_what_a_limit_left_unknown_is_filled_in(data: np.ndarray, solution: Solution, tmp_path: Any) -> None:
+    unknown = replace(solution, relative_objective=float("nan"), status=Status.OUT_OF_BUDGET)
+    facts = write_report(unknown, tmp_path / "report.md", data=data, names=NAMES)
+    assert not facts.refused
+    assert facts.solution.relative_objective == pytest.approx(solution.relative_objective, rel=1e-3)
+    for told in (unknown, replace(unknown, certificate=None)):
+        assert not write_report(told, tmp_path / "without.md").refused
+        text = (tmp_path / "without.md").read_text(encoding="utf-8")
+        assert "nan" not in text.lower()
+        assert "all features capture" not in text

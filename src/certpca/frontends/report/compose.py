@@ -78,8 +78,9 @@ def _figures(facts: Facts) -> list[tuple[str, str]]:
     figures = [
         (percent_down(solution.explained_variance_ratio), "of the variance explained"),
         (f"{solution.support.size:,} of {solution.size:,}", "features used"),
-        (percent(solution.relative_objective, 1), "of what a component with all features captures"),
     ]
+    if not math.isnan(solution.relative_objective):  # a limit may have left no time for it
+        figures.append((percent(solution.relative_objective, 1), "of what a component with all features captures"))
     state = certificate_state(facts)
     if state == "optimal":
         figures.append((f"0{NBSP}%", "gap to the best possible (below one millionth)"))
@@ -131,11 +132,12 @@ def _loadings(facts: Facts, largest: int) -> list[Block]:
 def _certificate(facts: Facts) -> list[Block]:
     solution, certificate = facts.solution, facts.solution.certificate
     if certificate is None:
-        text = (
-            "There is no certificate, so how far this choice is from the best possible is not known. A component with "
-            f"loadings on all features captures {number(_dense(facts))}, by computation and not by proof; a sparse one "
-            "cannot capture more than that."
-        )
+        text = "There is no certificate, so how far this choice is from the best possible is not known."
+        if not math.isnan(solution.relative_objective):
+            text += (
+                f" A component with loadings on all features captures {number(_dense(facts))}, by computation and not "
+                "by proof; a sparse one cannot capture more than that."
+            )
         return [Paragraph(text)]
     blocks: list[Block] = []
     check = facts.check
