@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from tests.contracts.catalogue import OPERATORS, planted_counts
 
 import certpca
 from certpca.operators import Operator
@@ -13,6 +12,7 @@ from certpca.operators.base import LARGEST_FORMED_SIZE
 from certpca.operators.deflation import DEFLATIONS, SEMIDEFINITE, deflate
 from certpca.runtime.arrays import to_vector
 from certpca.runtime.errors import InvalidProblemError
+from tests.contracts.catalogue import OPERATORS, planted_counts
 
 KINDS = ["explicit", "explicit-sparse", "float32", "int8", "csr", "strict", "host-view", "kernel", "restricted"]
 COMPONENTS = [

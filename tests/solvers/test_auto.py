@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from tests.brute_force import brute_force
 
 import certpca
+from tests.brute_force import brute_force
 
 
 def test_reaches_the_optimum_of_random_small_matrices():

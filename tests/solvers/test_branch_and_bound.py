@@ -6,7 +6,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from tests.brute_force import brute_force
 
 import certpca
 from certpca.bounds.proving import Prover
@@ -17,6 +16,7 @@ from certpca.results.status import Status
 from certpca.runtime.errors import InvalidProblemError
 from certpca.solvers import solver_named
 from certpca.solvers.branch_and_bound import BranchAndBound
+from tests.brute_force import brute_force
 
 KINDS = [
     "gauss",

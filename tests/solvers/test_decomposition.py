@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-from tests.brute_force import brute_force
 
 import certpca
 from certpca.runtime.errors import InvalidProblemError
 from certpca.solvers import solver_named
 from certpca.solvers.decomposition import _coordinate_ascent
+from tests.brute_force import brute_force
 
 
 @pytest.mark.parametrize("subproblem", ["eigen", "coordinate-descent"])

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.brute_force import brute_force
 
 import certpca
 from certpca import Status, solver_named
 from certpca.frontends.cli.main import main
 from certpca.runtime.errors import InvalidProblemError
+from tests.brute_force import brute_force
 
 
 @pytest.fixture

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.brute_force import brute_force
 
 import certpca
 from certpca.results.status import Status
 from certpca.solvers import solver_named
+from tests.brute_force import brute_force
 
 
 @given(seed=st.integers(0, 10_000), rank=st.integers(1, 3), size=st.integers(2, 11), data=st.data())

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.brute_force import brute_force
 
 import certpca
 from certpca.results.status import Status
 from certpca.runtime.errors import InvalidProblemError
 from certpca.solvers import solver_named
+from tests.brute_force import brute_force
 
 
 @pytest.mark.parametrize("method", ["krylov", "lanczos", "exact"])
