@@ -13,7 +13,6 @@ from certpca.bounds.proof_costs import ProofCosts
 from certpca.bounds.proving import ROUNDED_UP
 from certpca.checker import Examiner
 from certpca.operators import Operator
-from certpca.operators.streamed import is_large_file
 from certpca.results.certificate import Certificate
 from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
 from certpca.runtime.budget import Late, never
@@ -47,7 +46,7 @@ class Incumbent:
 
     @property
     def _most_rounds(self) -> float:
-        return ROUNDS_FROM_FILES if is_large_file(self.operator) else math.inf
+        return ROUNDS_FROM_FILES if self.operator.cost.dear else math.inf
 
     def refitted(self, support: Indices) -> Known:
         """Return the best loadings on a support."""
