@@ -142,12 +142,12 @@ def _collection(origin: Any, inner: tuple[Any, ...], value: Any, adopt: Adopt | 
     return origin(rebuilt(each, item, adopt) for each, item in zip(hints, value, strict=True))
 
 
-def _instance(kind: type, value: Any, adopt: Adopt | None) -> Any:
+def _instance(kind: Any, value: Any, adopt: Adopt | None) -> Any:
     if issubclass(kind, Enum):
         return kind[value]
-    if not is_dataclass(kind):
-        return kind(value)
     hints = _stored_hints(kind)
+    if hints is None:
+        return kind(value)
     if not isinstance(value, dict) or value.keys() != hints.keys():
         msg = f"it holds something other than {kind.__name__}"
         raise ValueError(msg)
@@ -155,6 +155,8 @@ def _instance(kind: type, value: Any, adopt: Adopt | None) -> Any:
 
 
 @cache
-def _stored_hints(kind: Any) -> dict[str, Any]:
+def _stored_hints(kind: Any) -> dict[str, Any] | None:
+    if not is_dataclass(kind):
+        return None
     hints = get_type_hints(kind, include_extras=True)
     return {field.name: hints[field.name] for field in fields(kind) if _is_stored(field)}

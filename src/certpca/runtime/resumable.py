@@ -53,7 +53,7 @@ def resumable(
         Store no state in which a limit had a hand.
     """
     stored_once = None if kept is None else Kept(kept)
-    state = progress.load(name, kind, about=about, kept=stored_once, adopt=adopt)
+    state: State | None = progress.load(name, kind, about=about, kept=stored_once, adopt=adopt)
     begin = progress.seconds
     try:
         state = start() if state is None else state

@@ -102,7 +102,7 @@ def cutting(region: Region, rays: tuple[Vector, ...]) -> Cutting:
         v, w = refined.v, refined.w
         angles = [refined.lo, (refined.lo + refined.hi) / 2, refined.hi]
         rays = (*rays, _ray(v, w, angles[1]))
-        cuts = (refined.cuts[0], len(rays), refined.cuts[1])
+        cuts: tuple[Cut, ...] = (refined.cuts[0], len(rays), refined.cuts[1])
     else:
         weights = to_vector(region.last.weights[-2:])
         half = math.atan(math.sqrt(min(1.0, 0.5 * float(weights[0] / weights[1]))))
