@@ -12,7 +12,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from certpca.intake import DataOptions, as_operator
-from certpca.intake.build import from_rows
+from certpca.intake.data import from_rows
 from certpca.operators import Operator
 from certpca.results.certificate import Source
 from certpca.results.path import Path
