@@ -45,10 +45,10 @@ def run(options: argparse.Namespace) -> int:
             certificate = certify(
                 table.data,
                 options.sparsity,
-                target_gap=options.target_gap,
                 branching=not options.no_branching,
-                depth=options.depth,
                 warm=warm,
+                depth=options.depth,
+                **({} if options.target_gap is None else {"target_gap": options.target_gap}),
                 rng=options.seed,
                 budget=progress,
                 checkpoint=options.checkpoint,
