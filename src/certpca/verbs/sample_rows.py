@@ -7,7 +7,6 @@ import numpy as np
 
 from certpca.intake.build import from_rows
 from certpca.operators import Operator
-from certpca.readers.base import Reader
 from certpca.results.certificate import Source
 from certpca.results.solution import Solution
 from certpca.runtime.array_kinds import is_sparse
@@ -29,7 +28,7 @@ class SampleRows:
                 'give samples x features, or use method="elbow"'
             )
             raise InvalidProblemError(msg)
-        if isinstance(self._source.values, Reader):
+        if operator.cost.given_in_file:
             msg = f"{method} takes rows apart, but the data stay in a file that is read by columns; use method='elbow'"
             raise InvalidProblemError(msg)
         self.count = int(self._source.values.shape[0])
