@@ -107,9 +107,9 @@ class Choice:
         matplotlib.axes.Axes
             The axes drawn on.
         """
-        from certpca.frontends.plots.figures import draw_choice
+        from certpca.plots import draw
 
-        return draw_choice(self.path, self.scores, self.errors, LABELS[self.method], self.sparsity, ax)
+        return draw("choice", self.path, self.scores, self.errors, LABELS[self.method], self.sparsity, ax=ax)
 
     def __str__(self) -> str:
         """Give the reason."""
