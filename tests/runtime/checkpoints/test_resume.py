@@ -117,8 +117,8 @@ def dying_after(stores: int) -> Callable[..., None]:
         ("device", 19),
         ("path", 30),
         ("path-of-one-solver", 5),
-        ("components", 15),
-        ("choice", 20),
+        ("components", 5),
+        ("choice", 7),
     ],
 )
 def test_dies_again_and_again(name: str, stores: int, tmp_path: Path) -> None:
