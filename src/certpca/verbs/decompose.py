@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from certpca.intake import DataOptions, as_operator
-from certpca.operators.deflation import SEMIDEFINITE, checked_deflation
+from certpca.operators.deflations import deflation_named, semidefinite_ones
 from certpca.results.solution import Solution
 from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.checkpoint import opened
@@ -127,13 +127,13 @@ def decompose(
     if checked_flag(disjoint, "disjoint"):
         refuse_without_effect("with disjoint=True features are left out instead", deflation=deflation)
     deflation = DEFLATION if deflation is None else deflation
-    checked_deflation(deflation)
+    way = deflation_named(deflation)
     operator = as_operator(data, **options)
     counts = checked_counts(n_components, sparsity, operator.size, disjoint=disjoint)
-    if certify and len(counts) > 1 and not disjoint and deflation not in SEMIDEFINITE:
+    if certify and len(counts) > 1 and not disjoint and not way.semidefinite:
         msg = (
             f"{deflation} deflation can leave a matrix with negative eigenvalues, for which there are no certificates; "
-            f"use deflation={' or '.join(map(repr, SEMIDEFINITE))}"
+            f"use deflation={' or '.join(map(repr, semidefinite_ones()))}"
         )
         raise InvalidProblemError(msg)
 
