@@ -14,7 +14,6 @@ from certpca.bounds.proof_costs import ProofCosts
 from certpca.bounds.proving import ROUNDED_UP
 from certpca.checker import Examiner
 from certpca.operators import Operator
-from certpca.operators.streamed import is_large_file
 from certpca.results.certificate import Certificate
 from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
 from certpca.runtime.budget import Late, never
@@ -36,7 +35,7 @@ class Incumbent:
 
     @property
     def _most_rounds(self) -> float:
-        return ROUNDS_FROM_FILES if is_large_file(self.operator) else math.inf
+        return ROUNDS_FROM_FILES if self.operator.cost.dear else math.inf
 
     def try_images(self, images: Sequence[Vector]) -> float:
         """Start a local search from the largest entries of each image and keep what is better."""

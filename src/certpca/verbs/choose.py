@@ -14,7 +14,6 @@ import numpy as np
 from certpca.intake import DataOptions, as_operator
 from certpca.intake.build import from_rows
 from certpca.operators import Operator
-from certpca.readers.base import Reader
 from certpca.results.certificate import Source
 from certpca.results.path import Path
 from certpca.results.solution import Solution
@@ -209,7 +208,7 @@ class _Rows:
                 'give samples x features, or use method="elbow"'
             )
             raise InvalidProblemError(msg)
-        if isinstance(self._source.values, Reader):
+        if operator.cost.given_in_file:
             msg = f"{method} takes rows apart, but the data stay in a file that is read by columns; use method='elbow'"
             raise InvalidProblemError(msg)
         self.count = int(self._source.values.shape[0])
