@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from certpca.operators import verify_operator as verify_operator
     from certpca.operators.base import Factor as Factor
     from certpca.results.certificate import Certificate as Certificate
+    from certpca.results.errors import CertificateError as CertificateError
     from certpca.results.files import load_certificate as load_certificate
     from certpca.results.files import load_path as load_path
     from certpca.results.files import load_solution as load_solution
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from certpca.runtime.budget import Budget as Budget
     from certpca.runtime.budget import Progress as Progress
     from certpca.runtime.budget import Step as Step
-    from certpca.runtime.errors import CertificateError as CertificateError
     from certpca.runtime.errors import CertpcaError as CertpcaError
     from certpca.runtime.errors import ClusterError as ClusterError
     from certpca.runtime.errors import DataFileError as DataFileError
@@ -72,7 +72,7 @@ _HOMES = {
     "Budget": "runtime.budget",
     "Candidate": "results.solution",
     "Certificate": "results.certificate",
-    "CertificateError": "runtime.errors",
+    "CertificateError": "results.errors",
     "CertpcaError": "runtime.errors",
     "Choice": "verbs.choose",
     "ClusterError": "runtime.errors",

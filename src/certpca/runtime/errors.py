@@ -101,24 +101,6 @@ class MissingDependencyError(CertpcaError, ImportError):
     """
 
 
-class CertificateError(CertpcaError, ValueError):
-    """A certificate does not prove what it claims about these data.
-
-    See Also
-    --------
-    verify : Raises it.
-
-    Examples
-    --------
-    >>> import dataclasses, certpca
-    >>> certificate = certpca.certify(certpca.pitprops(), 3)
-    >>> too_much = dataclasses.replace(certificate, upper_bound=certificate.upper_bound / 2)
-    >>> certpca.verify(too_much, certpca.pitprops())  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    certpca.runtime.errors.CertificateError: ...
-    """
-
-
 class ClusterError(CertpcaError, RuntimeError):
     """The cluster cannot finish the work: it has no workers, or cannot be reached, or keeps losing them.
 

@@ -6,8 +6,8 @@ from certpca.checker import Expected, check
 from certpca.intake.inputs import values_and_names
 from certpca.operators import Operator
 from certpca.results.certificate import Certificate, Source
+from certpca.results.errors import CertificateError
 from certpca.results.proof import Proof
-from certpca.runtime.errors import CertificateError
 from certpca.verbs.validation import named_arguments
 
 
