@@ -7,7 +7,7 @@ import certpca
 from certpca.bounds import pipeline as search
 from certpca.checker import reduced
 from certpca.checker.data import prepare
-from certpca.search.sample_space import leading_directions
+from certpca.search.krylov import leading_directions
 
 
 @pytest.fixture
