@@ -64,14 +64,31 @@ def from_matrix(matrix: Any, *, device: str | None = None, names: Any = None) ->
 
     Parameters
     ----------
-    matrix
+    matrix : array_like, sparse matrix or DataFrame
         Symmetric positive semidefinite: NumPy or another array library, scipy.sparse, or a
         pandas or polars DataFrame. Rounding-size asymmetry is averaged away; eigenvalues
         down to -1e-6 of the largest are accepted, as published matrices have them.
-    device
+    device : str, optional
         Where to compute, as in `from_data`.
-    names
+    names : sequence of str, optional
         One name for each feature. Taken from a DataFrame's columns by default.
+
+    Returns
+    -------
+    Operator
+        What every verb takes as `data`.
+
+    Raises
+    ------
+    InvalidDataError
+        Where the matrix is not square, symmetric, finite or positive semidefinite.
+    InvalidProblemError
+        Where it cannot be moved to the device.
+
+    See Also
+    --------
+    from_data : Samples x features.
+    from_kernel : The kernel matrix of samples.
 
     Examples
     --------
@@ -108,17 +125,32 @@ def from_kernel(
 
     Parameters
     ----------
-    samples
-        Samples x features, dense or scipy.sparse; or, with ``kernel="precomputed"``, the kernel matrix.
-    kernel
-        ``"linear"``, ``"rbf"``, ``"polynomial"``, ``"precomputed"``, or a positive semidefinite
-        function of two blocks of rows that returns the matrix of kernel values.
-    center
+    samples : array_like or sparse matrix
+        Samples x features; or, with ``kernel="precomputed"``, the kernel matrix.
+    kernel : {"linear", "rbf", "polynomial", "precomputed"} or callable
+        A name, or a positive semidefinite function of two blocks of rows that returns the matrix of kernel values.
+    center : bool
         Centre in feature space.
-    names
+    names : sequence of str, optional
         One name for each sample.
-    **parameters
+    **parameters : float
         Of a named kernel: gamma, degree, coef0, as in scikit-learn.
+
+    Returns
+    -------
+    Operator
+        What every verb takes as `data`.
+
+    Raises
+    ------
+    InvalidProblemError
+        Where there is no such kernel, or it has no such parameter.
+    InvalidDataError
+        Where the samples cannot be used as they are.
+
+    See Also
+    --------
+    SparseKernelPCA : The same for scikit-learn, with scores.
 
     Examples
     --------
