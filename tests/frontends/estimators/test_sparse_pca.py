@@ -128,9 +128,34 @@ def test_solver_by_name_or_object(data: np.ndarray) -> None:
     assert SparsePCA(sparsity=3, solver=solver).fit(data).solution_.details["components"] == 2
 
 
-@pytest.mark.parametrize("seed", [0, 7, None])
-def test_random_state(data: np.ndarray, seed: Any) -> None:
-    assert SparsePCA(sparsity=3, random_state=seed).fit(data).support_.size == 3
+class Dice:
+    """Proposes features at random, so that the seed can be told from the answer."""
+
+    name, paper_name, runs_on_device = "dice", "", False
+
+    def propose(self, operator: Any, sparsity: int, progress: Any, rng: np.random.Generator) -> certpca.Candidate:
+        drawn = np.sort(rng.choice(operator.size, sparsity, replace=False))
+        return certpca.Candidate(drawn, certpca.Status.CONVERGED)
+
+
+def test_random_state_is_where_random_numbers_come_from(rng: np.random.Generator) -> None:
+    noise = rng.standard_normal((20, 400))
+
+    def drawn(seed: Any) -> list[int]:
+        model: Any = SparsePCA(n_components=2, sparsity=5, solver=Dice(), random_state=seed)
+        return [int(index) for solution in model.fit(noise).solutions_ for index in solution.support]
+
+    assert drawn(7) == drawn(7) != drawn(8)
+    assert drawn(np.random.RandomState(7)) == drawn(np.random.RandomState(7)) != drawn(np.random.RandomState(8))
+    assert drawn(np.random.default_rng(7)) == drawn(np.random.default_rng(7)) != drawn(np.random.default_rng(8))
+    assert drawn(None) != drawn(None)
+
+
+@pytest.mark.parametrize("component", [2, -1, True])
+def test_a_problem_that_was_not_solved(data: np.ndarray, component: int) -> None:
+    model = SparsePCA(n_components=2, sparsity=3).fit(data)
+    with pytest.raises(InvalidProblemError, match=r"component must lie in 0\.\.1"):
+        model.problem(data, component)
 
 
 def test_same_seed_same_component(rng: np.random.Generator) -> None:
@@ -259,7 +284,7 @@ def test_fewer_components_than_asked_for_warn(rng: np.random.Generator) -> None:
         ({"n_components": 9}, r"n_components must be a whole number in 1\.\.8"),
         ({"n_components": 2, "sparsity": [3]}, "one for each of 2 components"),
         ({"n_components": 2, "deflation": "hotelling", "certify": True}, "use deflation='schur'"),
-        ({"method": "ridge"}, 'method must be "projection" or "regression"'),
+        ({"method": "ridge"}, "method must be one of projection, regression"),
     ],
 )
 def test_bad_questions_about_several_components(data: np.ndarray, options: dict[str, Any], message: str) -> None:
