@@ -1,7 +1,7 @@
 """SparsePCA behaves as scikit-learn expects and computes what it says."""
 
 import pickle
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -131,7 +131,9 @@ def test_solver_by_name_or_object(data: np.ndarray) -> None:
 class Dice:
     """Proposes features at random, so that the seed can be told from the answer."""
 
-    name, paper_name, runs_on_device = "dice", "", False
+    name: ClassVar[str] = "dice"
+    paper_name: ClassVar[str] = ""
+    runs_on_device: ClassVar[bool] = False
 
     def propose(self, operator: Any, sparsity: int, progress: Any, rng: np.random.Generator) -> certpca.Candidate:
         drawn = np.sort(rng.choice(operator.size, sparsity, replace=False))
