@@ -77,6 +77,16 @@ def test_same_matrix_as_in_memory(tmp_path: Path, rng: Any, kind: str, missing: 
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [20, 300])  # few features: the matrix is formed where rows lie together
+def test_scores_are_those_of_the_data_in_memory(tmp_path: Path, rng: Any, kind: str, size: int) -> None:
+    table = planted(rng, size=size)
+    support, loadings = np.array([1, 7, 19]), np.array([0.48, 0.6, -0.64])
+    found = certpca.from_data(stored(kind, table, tmp_path), missing="mean", scale=True).scores(support, loadings)
+    expected = certpca.from_data(table, missing="mean", scale=True).scores(support, loadings)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_same_solution_and_certificates_for_both(tmp_path: Path, rng: Any, kind: str) -> None:
     table = planted(rng)
     reader = stored(kind, table, tmp_path)
@@ -481,7 +491,7 @@ def test_large_files_are_searched_with_fewer_walks(
     table = planted(rng, 80, 600)
     plain = certpca.from_data(stored("plink", table, tmp_path), missing="mean")
     thorough = certpca.solve(plain, sparsity)
-    monkeypatch.setattr("certpca.operators.streamed.LARGE", 1)
+    monkeypatch.setattr("certpca.operators.base.DEAR_WALK", 1)
     frugal = certpca.from_data(stored("plink", table, tmp_path), missing="mean")
     solution = certpca.solve(frugal, sparsity)
     assert solution.support.size == sparsity

@@ -22,6 +22,7 @@ ORDINARY_POWER = 64  # of two, up to which numbers count as near one
 # digits would be left of it; above, sums of variances could overflow.
 SMALLEST_VARIANCE, LARGEST_VARIANCE = -1040, 1000
 LARGEST_FORMED_SIZE = 8192  # an eigendecomposition of this size takes minutes on two cores
+DEAR_WALK = 500_000_000  # numbers, from which a walk over them takes a while
 
 
 def even_power(largest: float) -> int:
@@ -105,6 +106,38 @@ class Factor:
         return ((columns, self.block(columns, dtype)) for columns in column_bounds(self.depth, self.size))
 
 
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What asking an operator costs and where its numbers lie: what algorithms ask instead of its class.
+
+    Parameters
+    ----------
+    walk
+        Numbers that come from a file, or from workers, in a walk over the data; 0 where they are in memory.
+    less_in_samples
+        Whether FFᵀ is no larger than FᵀF, and products with it take fewer walks.
+    given_in_file
+        Whether the numbers that the matrix is made of stay in a file, so that only columns of them can be taken.
+    """
+
+    walk: int = 0
+    less_in_samples: bool = False
+    given_in_file: bool = False
+
+    @property
+    def reads(self) -> bool:
+        """Whether every question is a walk over the data, so that a few large ones are better than many small ones."""
+        return self.walk > 0
+
+    @property
+    def dear(self) -> bool:
+        """Whether every product takes a while, so that a search should make do with few."""
+        return self.walk >= DEAR_WALK
+
+
+IN_MEMORY = Cost()
+
+
 class Operator(ABC):
     """A symmetric positive semidefinite matrix, explicit or not.
 
@@ -124,6 +157,17 @@ class Operator(ABC):
     description: str = "matrix"
     reading: Mapping[str, Any] = MappingProxyType({})  # how the file behind the numbers was read, for `load_table`
     power: int = 0
+    rows: int | None = None  # samples, where the matrix is that of data
+
+    @property
+    def cost(self) -> Cost:
+        """What asking costs now: files may be copied into a better order meanwhile."""
+        return IN_MEMORY
+
+    @property
+    def undeflated(self) -> "Operator":
+        """The matrix before any component was taken out of it."""
+        return self
 
     @abstractmethod
     def matmat(self, panel: Array) -> Array:
@@ -149,6 +193,12 @@ class Operator(ABC):
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
         """Evaluate the variance captured by sparse loadings, in float64."""
         return float(loadings @ self.submatrix(support) @ loadings)
+
+    def scores(self, support: Indices, loadings: Vector) -> Vector:
+        """Return what sparse loadings give for each of `rows` samples, standardised as they are, in float64."""
+        del support, loadings
+        msg = f"scores need samples, but the {self.description} has none"
+        raise InvalidProblemError(msg)
 
     def source(self) -> Source:
         """Return the numbers behind the matrix, for a checker that prepares them itself."""

@@ -12,7 +12,6 @@ from typing import Any, Literal
 import numpy as np
 
 from certpca.operators.base import Operator
-from certpca.operators.streamed import StreamedCovariance
 from certpca.operators.views import Precise
 from certpca.runtime.arrays import Array, Indices, Vector, to_vector
 from certpca.runtime.budget import Late, OutOfTimeError, never, require_time
@@ -69,7 +68,7 @@ def leading_eigenpairs(
         except OutOfTimeError:
             pass  # ARPACK keeps what it has to itself
     generator = np.random.default_rng(rng)
-    if isinstance(operator, StreamedCovariance) and operator.one_walk and operator.rows <= operator.size:
+    if operator.cost.less_in_samples:
         return _through_samples(operator, count, goal, generator, start, late)
     return _block_krylov(operator, count, goal, generator, start, late)
 
@@ -234,7 +233,7 @@ def leading_on_support(
     if support.size == 1:
         return float(operator.submatrix(support)[0, 0]), np.ones(1)
     # Columns of a file are best read once.
-    if support.size <= DENSE_SUPPORT * (4 if isinstance(operator, StreamedCovariance) else 1):
+    if support.size <= DENSE_SUPPORT * (4 if operator.cost.reads else 1):
         values, vectors = _largest_pairs(operator.submatrix(support), 1)
         return float(values[0]), vectors[:, 0]
     # In float64, so that int8 or float32 data still give an accurate vector.

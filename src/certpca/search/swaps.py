@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from certpca.operators.base import Operator
-from certpca.operators.streamed import StreamedCovariance
 from certpca.runtime.arrays import Array, Indices, Vector, to_numpy, to_vector, top_k
 from certpca.runtime.budget import Late, never
 from certpca.search.krylov import leading_on_support
@@ -69,7 +68,7 @@ class SwapSearch:
 
     def _cached_columns(self) -> Array | None:
         if self._columns is None and 8 * self._operator.size * self.width <= CACHE_BYTES:
-            width = self.width if isinstance(self._operator, StreamedCovariance) else COLUMNS_AT_ONCE
+            width = self.width if self._operator.cost.reads else COLUMNS_AT_ONCE
             parts = []
             for first in range(0, self.width, width):
                 if self._late():

@@ -14,7 +14,6 @@ import numpy as np
 from certpca.intake import DataOptions, as_operator
 from certpca.intake.build import from_rows
 from certpca.operators import Operator
-from certpca.readers.base import Reader
 from certpca.results.certificate import Source
 from certpca.results.path import Path
 from certpca.results.solution import Solution
@@ -80,9 +79,9 @@ class Choice:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw what is captured and proved at each sparsity, the criterion, and the recommendation; return the axes."""
-        from certpca.frontends.plots.figures import draw_choice
+        from certpca.plots import draw
 
-        return draw_choice(self.path, self.scores, self.errors, LABELS[self.method], self.sparsity, ax)
+        return draw("choice", self.path, self.scores, self.errors, LABELS[self.method], self.sparsity, ax=ax)
 
     def __str__(self) -> str:
         """Give the reason."""
@@ -209,7 +208,7 @@ class _Rows:
                 'give samples x features, or use method="elbow"'
             )
             raise InvalidProblemError(msg)
-        if isinstance(self._source.values, Reader):
+        if operator.cost.given_in_file:
             msg = f"{method} takes rows apart, but the data stay in a file that is read by columns; use method='elbow'"
             raise InvalidProblemError(msg)
         self.count = int(self._source.values.shape[0])

@@ -53,7 +53,7 @@ def _require_writable(options: argparse.Namespace) -> None:
         if getattr(options, name, None) is not None:
             require_writable(getattr(options, name))
     if getattr(options, "plot", None) is not None:
-        from certpca.frontends.plots.figures import require_drawable
+        from certpca.plots import require_drawable
 
         require_drawable(options.plot)
     if getattr(options, "checkpoint", None) is not None:

@@ -9,8 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from certpca.intake import from_kernel
-from certpca.operators import Operator
-from certpca.operators.kernel import KernelFunction, KernelOperator, named_kernel
+from certpca.operators.kernel import KernelFunction, named_kernel
 from certpca.readers.sparse_format import sound_sparse
 from certpca.results.status import Status
 from certpca.runtime.array_kinds import is_sparse
@@ -173,15 +172,14 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             scores[start : start + height] = (block - means - self._means + self._mean) @ weights
         return scores
 
-    def _remember(self, data: Any, operator: Operator) -> None:
+    def _remember(self, data: Any, operator: Any) -> None:
         """Keep what centring and products with new points need."""
         self._training = None if self.kernel == "precomputed" else data
         self._chosen = None if self.kernel == "precomputed" else data[self.support_]
-        means = np.zeros(operator.size)
-        if isinstance(operator, KernelOperator):
+        if self.kernel != "precomputed":
             means = operator.row_means
-        elif self.center:
-            means = np.asarray(data, dtype=np.float64).mean(axis=0)
+        else:
+            means = np.asarray(data, dtype=np.float64).mean(axis=0) if self.center else np.zeros(operator.size)
         self._means, self._mean = means[self.support_], float(means.mean())
 
     def _parameters(self) -> dict[str, float]:

@@ -30,9 +30,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
-    from certpca.frontends.plots.figures import save_path
-    from certpca.results.files import save_path as store_path
-    from certpca.results.files import solution_to_dict
+    from certpca.plots import save
+    from certpca.results.files import save_path, solution_to_dict
     from certpca.verbs.path import path
 
     run = started(options, proving=options.certify)
@@ -52,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         fields = {"solutions": [solution_to_dict(solution) for solution in found.solutions]}
         with shown_in_any_case(lambda: print(found), fields, options, table):
             if options.output:
-                store_path(found, options.output)
+                save_path(found, options.output)
             if options.plot:
-                save_path(found, options.plot)
+                save(options.plot, "path", found)
     return int(run.end(sys.stderr if options.json else sys.stdout))
