@@ -7,6 +7,7 @@ import numpy as np
 from certpca.bounds.direction_tree.regions import Cover
 from certpca.bounds.l0_dual.problem import DualPoint
 from certpca.results.certificate import Certificate
+from certpca.results.evidence_forms import within
 from certpca.runtime.arrays import Vector
 
 
@@ -29,9 +30,8 @@ def cover_evidence(found: Cover, *, roots: bool = False) -> dict[str, Any]:
     evidence: dict[str, Any] = {"rays": np.array(found.rays)}
     for number, leaf in enumerate(found.leaves()):
         region = found.regions[leaf]
-        for name, value in point_evidence(region.point, roots=roots).items():
-            evidence[f"leaf{number}_{name}"] = value
-        evidence[f"leaf{number}_weights"] = np.asarray(region.weights, dtype=np.float64)
+        own = point_evidence(region.point, roots=roots)
+        evidence |= within(f"leaf{number}", {**own, "weights": np.asarray(region.weights, dtype=np.float64)})
     return evidence
 
 

@@ -7,8 +7,7 @@ from certpca.formats.base import register
 from certpca.formats.file_errors import GROUP_DAMAGE, require_file, said_of
 from certpca.formats.groups.anndata_layout import open_table
 from certpca.formats.groups.group_format import GroupFormat
-from certpca.readers.base import DEFAULT_MEMORY
-from certpca.readers.file_reader import FileReader
+from certpca.readers.base import DEFAULT_MEMORY, Reader
 from certpca.readers.reading import plain
 from certpca.runtime.errors import DataFileError
 
@@ -21,12 +20,12 @@ class H5ad(GroupFormat):
     endings = (".h5ad",)
     library, extra = "h5py", "h5ad"
 
-    def reader(self, file: Path, array: str | None, memory: float) -> FileReader:
+    def reader(self, file: Path, array: str | None, memory: float) -> Reader:
         """Open X, or a layer."""
         return read_h5ad(file, layer=array, memory=memory)
 
 
-def read_h5ad(path: str | PathLike[str], *, layer: str | None = None, memory: float = DEFAULT_MEMORY) -> FileReader:
+def read_h5ad(path: str | PathLike[str], *, layer: str | None = None, memory: float = DEFAULT_MEMORY) -> Reader:
     """Open an AnnData file without reading it; the result is samples x variables wherever data are asked for.
 
     Dense tables and sparse ones by rows or columns are read as they are stored, and sparse ones stay sparse. Where

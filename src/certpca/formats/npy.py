@@ -9,7 +9,8 @@ import numpy as np
 from certpca.formats.arranging import Table, Wanted
 from certpca.formats.base import Format, register
 from certpca.formats.tables import load_table
-from certpca.readers.base import DEFAULT_MEMORY, ArrayReader
+from certpca.readers.array_reader import ArrayReader
+from certpca.readers.base import DEFAULT_MEMORY
 
 
 @register

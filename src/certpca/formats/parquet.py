@@ -13,10 +13,12 @@ from certpca.formats.arranging import Table, Wanted
 from certpca.formats.base import ColumnsByName, StreamedFormat, register
 from certpca.formats.file_errors import require_file, said_of
 from certpca.formats.selection import chosen_columns, drop_option, left_out
-from certpca.readers.base import DEFAULT_MEMORY, bytes_in_use, runs
+from certpca.readers.base import DEFAULT_MEMORY, Reader
+from certpca.readers.blocks import as_run, bytes_in_use, runs
 from certpca.readers.dense_reader import working_form
-from certpca.readers.file_reader import LoadableReader, as_run
+from certpca.readers.loaded import Loaded
 from certpca.readers.reading import as_texts, plain
+from certpca.readers.walks import ColumnWalk, RowWalk, Walk
 from certpca.runtime.arrays import Indices
 from certpca.runtime.errors import DataFileError, InvalidProblemError
 
@@ -46,7 +48,7 @@ class Parquet(StreamedFormat):
     def numbers(self, reader: Any, file: Path, wanted: Wanted, *, rearranged: bool) -> Any:
         """Load small files."""
         if wanted.memory is None and 8 * reader.shape[0] * reader.shape[1] < self.streamed_from:
-            return np.ascontiguousarray(reader.load())
+            return np.ascontiguousarray(reader[:, :])
         return super().numbers(reader, file, wanted, rearranged=rearranged)
 
     def labels(self, file: Path) -> Mapping[str, Any]:
@@ -106,7 +108,7 @@ def read_parquet(
 
 
 @final
-class ParquetReader(LoadableReader):
+class ParquetReader(Reader):
     """Numbers in a Parquet file; made by `read_parquet`."""
 
     def __init__(
@@ -124,7 +126,22 @@ class ParquetReader(LoadableReader):
         self.dtype = working_form(np.result_type(*self._kinds()))
         # By rows a product is one walk, but whole groups of rows are decoded at once.
         largest = max(groups) * self.shape[1] * self._bytes_of_value(np.float64)
-        self.by_columns = largest > self.bytes_allowed
+        self._columns_first = largest > self.bytes_allowed
+        self._loaded = Loaded(self._resident_bytes, lambda: self._numbers(list(range(len(groups))), self.names))
+
+    @property
+    def passes(self) -> float:
+        """How often the file has been read so far."""
+        return self._walked + self._loaded.passes
+
+    @property
+    def walk(self) -> Walk:
+        """By groups of rows where these fit the budget."""
+        return ColumnWalk(self) if self._columns_first else RowWalk(self)
+
+    def resident(self) -> Any:
+        """Load everything once, where the budget has room for it."""
+        return self._loaded.instead_of(self)
 
     def _chosen(self, columns: tuple[str, ...] | None, leave_out: set[str]) -> tuple[str, ...]:
         held = tuple(self._file.schema_arrow.names)
@@ -229,10 +246,6 @@ class ParquetReader(LoadableReader):
             del table
         return found
 
-    def resident_bytes(self) -> int:
+    def _resident_bytes(self) -> int:
         """Count the table, Arrow's copy of it and as much again to work with."""
         return self.shape[0] * self.shape[1] * (2 * self.dtype.itemsize + 8)
-
-    def load(self) -> NDArray[Any]:
-        """Decode everything."""
-        return self._numbers(list(range(self._edges.size - 1)), self.names)

@@ -10,8 +10,7 @@ from certpca.formats.groups.anndata_layout import is_anndata, is_group, is_spars
 from certpca.formats.groups.array_names import NAME_ARRAYS, chosen_array
 from certpca.formats.groups.group_format import GroupFormat
 from certpca.formats.groups.stored_arrays import texts_of
-from certpca.readers.base import DEFAULT_MEMORY
-from certpca.readers.file_reader import FileReader
+from certpca.readers.base import DEFAULT_MEMORY, Reader
 from certpca.readers.reading import plain
 from certpca.runtime.errors import DataFileError
 
@@ -25,12 +24,12 @@ class Zarr(GroupFormat):
     library, extra = "zarr", "zarr"
     is_folder = True
 
-    def reader(self, file: Path, array: str | None, memory: float) -> FileReader:
+    def reader(self, file: Path, array: str | None, memory: float) -> Reader:
         """Open the table of a store, or the array asked for."""
         return read_zarr(file, array=array, memory=memory)
 
 
-def read_zarr(path: str | PathLike[str], *, array: str | None = None, memory: float = DEFAULT_MEMORY) -> FileReader:
+def read_zarr(path: str | PathLike[str], *, array: str | None = None, memory: float = DEFAULT_MEMORY) -> Reader:
     """Open a Zarr store without reading it; the result is samples x features wherever data are asked for.
 
     Chunks are walked over by rows or by columns, whichever decodes each of them once; the next block is
@@ -59,7 +58,7 @@ def read_zarr(path: str | PathLike[str], *, array: str | None = None, memory: fl
     return reader
 
 
-def _open(root: Any, store: str, array: str | None, memory: float) -> FileReader:
+def _open(root: Any, store: str, array: str | None, memory: float) -> Reader:
     if not is_group(root):
         if array is not None:
             msg = f"{store!r} is a single array; there is none named {array!r} to choose"

@@ -21,6 +21,7 @@ import numpy as np
 from certpca.bounds.pair_bound.points import StoredPoint, largest_eigenvalue
 from certpca.bounds.support_tree.nodes import Best, Node, Operation, Tree, shift_for
 from certpca.bounds.support_tree.visit import Visit
+from certpca.results.evidence_forms import within
 from certpca.runtime.arrays import Indices, Vector
 from certpca.runtime.budget import Progress
 from certpca.runtime.resumable import resumable
@@ -111,10 +112,8 @@ class TreeSearch:
         nodes = [[plain(entry) for entry in tree.records[number] + leaves.get(number, [])] for number in order]
         evidence: dict[str, Any] = {"scale": np.float64(self.scale)}
         for number, point in points.values():
-            sorted_point = point.in_order()
-            evidence[f"point{number}_features"] = sorted_point.features
-            evidence[f"point{number}_pairs"] = sorted_point.pairs
-            evidence[f"point{number}_alpha"] = sorted_point.alpha
+            own = point.in_order()
+            evidence |= within(f"point{number}", {"features": own.features, "pairs": own.pairs, "alpha": own.alpha})
         return nodes, evidence
 
     def _leaf(self, tree: Tree, node: Node) -> list[Operation]:

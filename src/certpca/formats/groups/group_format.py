@@ -8,8 +8,7 @@ from typing import Any
 from certpca.formats.arranging import Table, Wanted
 from certpca.formats.base import StreamedFormat
 from certpca.formats.groups.array_names import ARRAY
-from certpca.readers.base import DEFAULT_MEMORY
-from certpca.readers.file_reader import FileReader
+from certpca.readers.base import DEFAULT_MEMORY, Reader
 
 
 class GroupFormat(StreamedFormat):
@@ -18,7 +17,7 @@ class GroupFormat(StreamedFormat):
     settings = (ARRAY,)
 
     @abstractmethod
-    def reader(self, file: Path, array: str | None, memory: float) -> FileReader:
+    def reader(self, file: Path, array: str | None, memory: float) -> Reader:
         """Open one of the arrays, or by default the table."""
 
     def open(self, file: Path, wanted: Wanted) -> Table:

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from certpca.frontends.report.blocks import Block, FactList, Paragraph
 from certpca.frontends.report.escape import LONGEST_NAME, shortened
 from certpca.frontends.report.facts import Facts
-from certpca.frontends.report.words import KINDS, certificate_state, counted, number, percent_up, share_of_variance
+from certpca.frontends.report.words import (
+    certificate_state,
+    counted,
+    kind_in_words,
+    number,
+    percent_up,
+    share_of_variance,
+)
 from certpca.runtime import rounded
 
 ORDER = 20
@@ -52,7 +59,7 @@ def blocks(facts: Facts) -> list[Block]:
         ("in no optimal choice", f"{outside:,} of {certificate.size:,} features"),
         ("in every optimal choice", f"{counted(inside, 'feature')}{_listed(facts.inside_names)}"),
         ("not decided", _undecided(facts, max(certificate.size - outside - inside, 0))),
-        ("kind", f"{certificate.kind}: {KINDS.get(certificate.kind, 'see the documentation')}"),
+        ("kind", f"{certificate.kind}: {kind_in_words(certificate.kind)}"),
         ("fingerprint of the data", certificate.fingerprint),
     ]
     return [meaning, FactList(rows)]
