@@ -1,7 +1,7 @@
 """SparsePCA behaves as scikit-learn expects and computes what it says."""
 
 import pickle
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import certpca
 from certpca import SparsePCA
+from certpca.results.solution import Candidate
+from certpca.results.status import Status
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 
 
@@ -128,9 +130,31 @@ def test_solver_by_name_or_object(data: np.ndarray) -> None:
     assert SparsePCA(sparsity=3, solver=solver).fit(data).solution_.details["components"] == 2
 
 
-@pytest.mark.parametrize("seed", [0, 7, None])
-def test_random_state(data: np.ndarray, seed: Any) -> None:
-    assert SparsePCA(sparsity=3, random_state=seed).fit(data).support_.size == 3
+class Drawing:
+    """A solver that keeps the random numbers it was given."""
+
+    name: ClassVar[str] = "drawing"
+    paper_name: ClassVar[str] = ""
+    runs_on_device: ClassVar[bool] = False
+    drawn: ClassVar[list[float]] = []
+
+    def propose(self, operator: Any, sparsity: int, progress: Any, rng: np.random.Generator) -> Candidate:
+        self.drawn.append(rng.random())
+        return Candidate(np.arange(sparsity), Status.CONVERGED)
+
+
+def drawn_for(data: np.ndarray, seed: Any) -> float:
+    """Return the first random number that a solver gets."""
+    SparsePCA(sparsity=3, solver=Drawing(), random_state=seed).fit(data)
+    return Drawing.drawn.pop()
+
+
+def test_random_state(data: np.ndarray) -> None:
+    for seed in (0, 7):
+        assert drawn_for(data, seed) == np.random.default_rng(seed).random()
+    assert len({drawn_for(data, None) for _ in range(3)}) == 3
+    SparsePCA(sparsity=3, solver=Drawing()).fit(data)
+    assert Drawing.drawn.pop() == drawn_for(data, 0)
 
 
 def test_same_seed_same_component(rng: np.random.Generator) -> None:
