@@ -98,7 +98,7 @@ def test_tampered_bound_is_refused(files):
         (["--path", "result.json"], "is not a path written by certpca"),
         (["--data", "data.npz", "--labels", "nothing"], "has no column 'nothing'; it has names, group, other"),
         (["--data", "data.npz", "--labels", "other"], "holds 2 labels, but there are 30 samples"),
-        (["--data", "data.npz", "--labels", "X"], "labels must be a list"),
+        (["--data", "data.npz", "--labels", "X"], "has no column 'X'; it has names, group, other"),
         (["--data", "data.npz", "--labels", "data.csv"], "one label on each line"),
         (["--output", "report.pdf"], "says no format"),
         (["--output", "nowhere/report.html"], "there is no folder"),
