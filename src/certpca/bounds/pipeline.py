@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from certpca.bounds.closed_forms import cheap_bounds
 from certpca.bounds.direction_tree.search import split_regions
 from certpca.bounds.dual_steps import root_point, without_the_rest
 from certpca.bounds.evidence import cover_evidence, level_of, point_evidence, tree_of
 from certpca.bounds.goals import Goal, Incumbent, Known, Shared
 from certpca.bounds.l0_dual.features import dual_depth
 from certpca.bounds.l0_dual.problem import DualPoint, DualProblem
+from certpca.bounds.makers import Maker, makers
 from certpca.bounds.near_one import NearExaminer
 from certpca.bounds.proving import Prover
 from certpca.bounds.sdp import solve_relaxation
@@ -24,7 +26,6 @@ from certpca.bounds.stalling import Stall
 from certpca.bounds.support_tree.nodes import Tree
 from certpca.bounds.support_tree.search import TreeSearch, searched
 from certpca.checker import Examiner
-from certpca.checker.limits import LARGEST_DENSE
 from certpca.checker.screening import SCREEN
 from certpca.operators import Operator, on_host
 from certpca.operators.base import LARGEST_FORMED_SIZE
@@ -33,13 +34,12 @@ from certpca.results.errors import CertificateError
 from certpca.results.evidence_forms import parts_of, within
 from certpca.results.solution import ending
 from certpca.results.status import Status
-from certpca.runtime.arrays import Indices, Vector, to_vector
-from certpca.runtime.budget import Late, Progress, never
+from certpca.runtime.arrays import Indices, Vector
+from certpca.runtime.budget import Progress
 from certpca.runtime.errors import DataFileError, InvalidProblemError
 from certpca.runtime.resumable import once
-from certpca.search.krylov import leading_directions, leading_eigenpairs, leading_on_support
+from certpca.search.krylov import leading_directions, leading_eigenpairs
 
-ROW_SUMS_UP_TO = 4096  # features up to which every pair of columns is multiplied
 ALWAYS_OPTIMAL = 200  # features up to which the optimum is proved, whatever gap was asked for
 TREE_UP_TO = 512  # features left over by screening up to which supports are searched
 TREE_NODES = 1000
@@ -143,7 +143,7 @@ class _Proof:
     def found(self) -> Certificate:
         """Return the best certificate there is time for."""
         operator, goal, progress = self._operator, self._goal, self._progress
-        bounds = _cheap_bounds(self._incumbent.operator, self._sparsity, progress.late)
+        bounds = cheap_bounds(self._incumbent.operator, self._sparsity, progress.late)
         kind, cheap = min(bounds, key=lambda item: item[1])
         progress.tick(self._incumbent.objective, cheap)
         reduced = _too_deep(operator, goal.depth)
@@ -176,6 +176,8 @@ class _Proof:
                 return certificate
             certificate, problem, point = shrunk
         certificate = self._searched(certificate)
+        for maker in makers():
+            certificate = self._alone(maker, certificate)
         if goal.semidefinite and not self._finished(certificate):
             name, earlier = "semidefinite-certificate", certificate
             certificate = min(
@@ -279,6 +281,15 @@ class _Proof:
         searched = once(lambda: self._proved("search-tree", whole, tree), progress, "tree-certificate", Certificate)
         return min(certificate, searched, key=_bound_of)
 
+    def _alone(self, maker: Maker, certificate: Certificate) -> Certificate:
+        """Let a maker try that needs nothing of the others."""
+        if self._finished(certificate):
+            return certificate
+        found = maker.find(self._incumbent.operator, self._sparsity, self._progress)
+        if found is None or not found.bound < certificate.upper_bound or not self._fits(found.seconds):
+            return certificate
+        return min(certificate, self._proved(maker.KIND, found.evidence, found.tree), key=_bound_of)
+
     def _semidefinite(self, earlier: Certificate) -> Certificate:
         """Solve the semidefinite relaxation."""
         progress, aside = self._progress, 0.0
@@ -379,24 +390,6 @@ def _tree(
     if found.value > incumbent.objective * (1 + 1e-9):
         incumbent.best = incumbent.refitted(features[found.best.support])
     return *search.certificate(found), found.upper_bound
-
-
-def _cheap_bounds(operator: Operator, sparsity: int, late: Late = never) -> list[tuple[str, float]]:
-    """Estimate the closed-form bounds; the checker proves the one that is used."""
-    diagonal = np.sort(to_vector(operator.diagonal()))[::-1]
-    bounds = [("trace", float(diagonal[:sparsity].sum()))]
-    if operator.size <= ROW_SUMS_UP_TO and not late():
-        worst = 0.0
-        for start in range(0, operator.size, 512):
-            part = np.abs(to_vector(operator.columns(np.arange(start, min(start + 512, operator.size)))))
-            ordered = np.partition(part, operator.size - sparsity, axis=0)[operator.size - sparsity :]
-            worst = max(worst, float(ordered.sum(axis=0).max()))
-        bounds.append(("row-sums", worst))
-    fits = dual_depth(operator) <= LARGEST_DENSE
-    if operator.size <= 512 or (sparsity == operator.size and fits and not late()):
-        value = leading_on_support(operator, np.arange(operator.size), late=late)[0]
-        bounds.append(("largest-eigenvalue", value))
-    return bounds
 
 
 def _usable(warm: Certificate | None, fingerprint: str) -> Certificate | None:
