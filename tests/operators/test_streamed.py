@@ -15,7 +15,7 @@ import certpca
 from certpca.frontends.cli.main import main
 from certpca.genotypes import packed
 from certpca.genotypes.packed_products import DigitProducts, FloatProducts, unpacking_table
-from certpca.intake import build
+from certpca.intake import data as intake_data
 from certpca.operators.streamed import StreamedCovariance
 from certpca.operators.views import Restricted
 from certpca.readers.array_reader import ArrayReader
@@ -315,7 +315,7 @@ def test_large_memory_maps_are_streamed(tmp_path: Path, rng: Any, monkeypatch: p
     np.save(tmp_path / "a.npy", planted(rng, missing=0.0))
     mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
     assert not isinstance(certpca.from_data(mapped), StreamedCovariance)
-    monkeypatch.setattr(build, "STREAMED_FROM", 1000)
+    monkeypatch.setattr(intake_data, "STREAMED_FROM", 1000)
     operator = certpca.from_data(mapped)
     assert isinstance(operator, StreamedCovariance)
     certificate = certpca.certify(operator, 5, target_gap=0.5)
