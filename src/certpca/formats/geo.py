@@ -52,6 +52,25 @@ class SeriesMatrix:
 def read_geo(path: str | PathLike[str]) -> SeriesMatrix:
     r"""Read a GEO series matrix, ``GSExxxx_series_matrix.txt`` or ``.txt.gz``.
 
+    Parameters
+    ----------
+    path : path_like
+        The file.
+
+    Returns
+    -------
+    SeriesMatrix
+        Samples x probes, with the names of both.
+
+    Raises
+    ------
+    DataFileError
+        Where there is no such file, or it is something else.
+
+    See Also
+    --------
+    load_table : Any format.
+
     Examples
     --------
     >>> import certpca, tempfile, pathlib

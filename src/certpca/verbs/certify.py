@@ -126,7 +126,7 @@ def certify(
     goal = Goal(
         checked_gap(target_gap),
         checked_flag(branching, "branching"),
-        checked_warm(warm),
+        checked_warm(warm, Certificate, "certify"),
         checked_flag(semidefinite, "semidefinite"),
         depth=checked_depth(depth),
     )

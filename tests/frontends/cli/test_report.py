@@ -102,7 +102,7 @@ def test_tampered_bound_is_refused(files):
         (["--data", "data.npz", "--labels", "data.csv"], "one label on each line"),
         (["--output", "report.pdf"], "says no format"),
         (["--output", "nowhere/report.html"], "there is no folder"),
-        (["--largest", "0"], "at least one loading"),
+        (["--largest", "0"], "largest must be a whole number of at least 1"),
     ],
 )
 def test_bad_input_is_one_line_and_no_file(files, capsys, flags, message):
