@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import certpca
-import certpca.bounds
+import certpca.bounds.makers
 import certpca.checker.rules
 from certpca import CertificateError
 from certpca.checker.rules import rules
@@ -23,7 +23,7 @@ from certpca.runtime.errors import DataFileError
 PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
 KIND = "weighted-rows"
 PAIRS, SPARSITY = 8, 2
-FILES = {"rules": certpca.checker.rules, "bounds": certpca.bounds}
+FILES = {"rules": certpca.checker.rules, "makers": certpca.bounds.makers}
 
 
 def examples() -> list[str]:
@@ -41,7 +41,9 @@ def two_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             folder = tmp_path_factory.mktemp(name)
             (folder / "weighted_rows.py").write_text(source, encoding="utf-8")
             patch.setattr(room, "__path__", [*room.__path__, str(folder)])
+        certpca.bounds.makers.makers.cache_clear()
         yield
+    certpca.bounds.makers.makers.cache_clear()
     for room in FILES.values():
         sys.modules.pop(f"{room.__name__}.weighted_rows", None)
         vars(room).pop("weighted_rows", None)

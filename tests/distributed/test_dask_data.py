@@ -146,13 +146,12 @@ def test_certificates_agree_in_every_form(form, genotypes, client, tmp_path):
     assert certpca.verify(there, genotypes if form != "sparse" else data).upper_bound <= there.upper_bound
 
 
-def test_dual_steps_are_the_same_numbers(genotypes, client, monkeypatch):
+def test_dual_steps_are_the_same_numbers(genotypes, client):
     """Single precision shows every difference in the order of sums; BLAS may add up otherwise in more threads."""
-    monkeypatch.setattr("certpca.bounds.l0_dual.features.SINGLE_FROM", 100)
     seen = []
     with threadpool_limits(1):
         for place in (None, client):
-            problem = DualProblem(certpca.from_data(genotypes, client=place), SPARSITY)
+            problem = DualProblem(certpca.from_data(genotypes, client=place), SPARSITY, single_from=100)
             seen.append([(point.bound, point.value) for point in islice(improve(problem, problem.start()), 6)])
     assert seen[0] == seen[1]
 
