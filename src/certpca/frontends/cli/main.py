@@ -43,7 +43,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    options, unknown = _parser().parse_known_args(sys.argv[1:] if arguments is None else arguments)
+    options, unknown = parser().parse_known_args(sys.argv[1:] if arguments is None else arguments)
     if unknown:
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
@@ -83,15 +83,16 @@ def _require_writable(options: argparse.Namespace) -> None:
         require_writable_folder(options.checkpoint)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="certpca", description="Sparse principal component analysis with a proof attached.")
-    parser.add_argument("--version", action="version", version=f"certpca {__version__}")
-    known = parser.add_subparsers(metavar="command", required=True, parser_class=_Parser)
+def parser() -> argparse.ArgumentParser:
+    """Describe all commands and their options."""
+    described = _Parser(prog="certpca", description="Sparse principal component analysis with a proof attached.")
+    described.add_argument("--version", action="version", version=f"certpca {__version__}")
+    known = described.add_subparsers(metavar="command", required=True, parser_class=_Parser)
     for name, command in commands().items():
         options = known.add_parser(name, help=command.HELP, epilog=FORMATS if command.READS_FILES else None)
         command.add_options(options)
         options.set_defaults(run=command.run, parser=options)
-    return parser
+    return described
 
 
 if __name__ == "__main__":
