@@ -87,7 +87,8 @@ def test_a_second_signal_ends_the_program(noise: Path) -> None:
 
 def certify_with_default(seconds: float, *arguments: str) -> int:
     """Run the command with another default limit."""
-    options = parser().parse_args(["certify", *arguments])
+    words = ["certify", *arguments]
+    options = parser(words).parse_args(words)
     return run_on_file(
         options,
         lambda data, **given: certpca.certify(data, options.sparsity, **given),

@@ -155,6 +155,15 @@ def test_random_state(data: np.ndarray) -> None:
     assert len({drawn_for(data, None) for _ in range(3)}) == 3
     SparsePCA(sparsity=3, solver=Drawing()).fit(data)
     assert Drawing.drawn.pop() == drawn_for(data, 0)
+    legacy = [drawn_for(data, np.random.RandomState(seed)) for seed in (7, 7, 8)]
+    assert legacy[0] == legacy[1] != legacy[2]
+
+
+@pytest.mark.parametrize("component", [2, -1, True])
+def test_a_problem_that_was_not_solved(data: np.ndarray, component: int) -> None:
+    model = SparsePCA(n_components=2, sparsity=3).fit(data)
+    with pytest.raises(InvalidProblemError, match=r"component must lie in 0\.\.1"):
+        model.problem(data, component)
 
 
 def test_same_seed_same_component(rng: np.random.Generator) -> None:
@@ -283,7 +292,7 @@ def test_fewer_components_than_asked_for_warn(rng: np.random.Generator) -> None:
         ({"n_components": 9}, r"n_components must be a whole number in 1\.\.8"),
         ({"n_components": 2, "sparsity": [3]}, "one for each of 2 components"),
         ({"n_components": 2, "deflation": "hotelling", "certify": True}, "use deflation='schur'"),
-        ({"method": "ridge"}, 'method must be "projection" or "regression"'),
+        ({"method": "ridge"}, "method must be one of projection, regression"),
     ],
 )
 def test_bad_questions_about_several_components(data: np.ndarray, options: dict[str, Any], message: str) -> None:
