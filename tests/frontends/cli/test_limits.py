@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca import Step
+from certpca import Status, Step
 from certpca.frontends.cli.command_run import run_on_file
 from certpca.frontends.cli.main import main, parser
 from certpca.frontends.cli.terminal import live_progress
@@ -94,7 +94,7 @@ def certify_with_default(seconds: float, *arguments: str) -> int:
         lambda data, **given: certpca.certify(data, options.sparsity, **given),
         proving=True,
         show=print,
-        fields=lambda certificate: {"status": certificate.status.name},
+        fields=lambda certificate: {"status": str(certificate.status)},
         writers={},
         default_seconds=seconds,
     )
@@ -109,7 +109,7 @@ def test_a_default_limit_is_said(noise: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.endswith(said + "\n")
     assert certify_with_default(1.0, *asked, "--json") == 0
     out, err = capsys.readouterr()
-    assert json.loads(out)["status"] == "OUT_OF_BUDGET"
+    assert json.loads(out)["status"] == str(Status.OUT_OF_BUDGET)
     assert err == said + "\n"
     assert main(["certify", str(noise), "-k", "20", "--target-gap", "0", "--time-limit", "0.5"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
