@@ -9,7 +9,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from certpca.results.certificate import Certificate
 from certpca.results.codec import certificate_from_dict, certificate_to_dict, solution_from_dict, solution_to_dict
@@ -22,6 +22,7 @@ from certpca.results.evidence import (
     read_evidence,
     write_evidence,
 )
+from certpca.results.path import Path as SparsityPath
 from certpca.results.proof import Proof
 from certpca.results.schema import (
     CERTIFICATE_FORMAT,
@@ -38,9 +39,6 @@ from certpca.results.schema import (
 from certpca.results.solution import Solution
 from certpca.runtime.atomic_write import Target, Writer, write_bytes_whole, write_text_whole, write_together
 from certpca.runtime.errors import CertpcaError, DataFileError, InvalidDataError
-
-if TYPE_CHECKING:  # its module loads every solver, which reading one result needs not
-    from certpca.results.path import Path as SparsityPath
 
 __all__ = [
     "certificate_beside",
@@ -150,7 +148,7 @@ def _beside_path(path: Path, sparsity: int) -> Path:
     return path.with_suffix(f".{sparsity}.certificate.json")
 
 
-def save_path(path: "SparsityPath", file: str | Path) -> None:
+def save_path(path: SparsityPath, file: str | Path) -> None:
     """Write a path to a JSON file, and the certificates of its solutions to files beside it.
 
     Parameters
@@ -183,7 +181,7 @@ def save_path(path: "SparsityPath", file: str | Path) -> None:
     files.write({"format": PATH_FORMAT, "seconds": path.seconds, "solutions": solutions})
 
 
-def load_path(file: str | Path) -> "SparsityPath":
+def load_path(file: str | Path) -> SparsityPath:
     """Read a path written by `save_path`. Reading proves nothing: `verify` does, certificate by certificate.
 
     Parameters
@@ -213,8 +211,6 @@ def load_path(file: str | Path) -> "SparsityPath":
     >>> len(certpca.load_path(file).solutions)
     2
     """
-    from certpca.results.path import Path as SparsityPath
-
     source = Path(file)
     fields = _read_json(source, PATH_FORMAT, "a path")
     with _damage_named(source):
