@@ -161,7 +161,8 @@ def path(
         for j, made in enumerate(certificates):
             search.take(j, Known(made.support, made.loadings, made.objective))
         search.pad()
-    solutions = _judged(near, wanted, search, certificates or [None] * len(wanted), status)
+    name = "path" if solver == "auto" else method.name
+    solutions = _judged(near, wanted, search, certificates or [None] * len(wanted), status, name)
     return Path(tuple(solution_in_data_units(solution, units) for solution in solutions), whole.seconds)
 
 
@@ -171,6 +172,7 @@ def _judged(
     search: PathSearch,
     certificates: Sequence[Certificate | None],
     status: Status,
+    name: str,
 ) -> list[Solution]:
     """Judge what was found for each sparsity, like any other proposal."""
     solutions: list[Solution] = []
@@ -182,5 +184,5 @@ def _judged(
         if solutions and seen.objective < solutions[-1].objective:  # rounding, where padding gained nothing
             again = replace(found, support=solutions[-1].support, loadings=solutions[-1].loadings)
             seen = judged(operator, again, progress)
-        solutions.append(answer(operator, sparsity, "path", seen, found.status, progress, certificate))
+        solutions.append(answer(operator, sparsity, name, seen, found.status, progress, certificate))
     return solutions
