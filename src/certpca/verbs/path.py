@@ -186,6 +186,8 @@ def path(
                 near, sparsity, replace(found, support=solutions[-1].support, loadings=solutions[-1].loadings)
             )
         solutions.append(solution)
+    if solver != "auto":
+        solutions = [replace(solution, solver=method.name) for solution in solutions]
     return Path(tuple(solution_in_data_units(solution, units) for solution in solutions), whole.seconds)
 
 

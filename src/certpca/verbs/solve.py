@@ -222,12 +222,9 @@ def solved_near_one(
 
 
 def require_narrow(support: Indices, count: int, method: Solver) -> None:
-    """Refuse to prove anything about more loadings than a certificate is about."""
+    """Refuse more loadings than a certificate, or a path, is about."""
     if support.size > count:
-        msg = (
-            f"a certificate is about at most {count} loadings, but {method.name} returned {support.size}; "
-            "leave epsilon unset"
-        )
+        msg = f"at most {count} loadings are asked for, but {method.name} returned {support.size}; leave epsilon unset"
         raise InvalidProblemError(msg)
 
 
