@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from certpca.operators import Operator as Operator
     from certpca.operators import verify_operator as verify_operator
     from certpca.results.certificate import Certificate as Certificate
+    from certpca.results.errors import CertificateError as CertificateError
     from certpca.results.files import load_certificate as load_certificate
     from certpca.results.files import load_path as load_path
     from certpca.results.files import load_solution as load_solution
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from certpca.results.status import Status as Status
     from certpca.runtime.budget import Budget as Budget
     from certpca.runtime.budget import Step as Step
-    from certpca.runtime.errors import CertificateError as CertificateError
     from certpca.runtime.errors import CertpcaError as CertpcaError
     from certpca.solvers import available_solvers as available_solvers
     from certpca.solvers import solver_named as solver_named
@@ -57,7 +57,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Budget": "runtime.budget",
     "Certificate": "results.certificate",
-    "CertificateError": "runtime.errors",
+    "CertificateError": "results.errors",
     "CertpcaError": "runtime.errors",
     "Choice": "verbs.choose",
     "Decomposition": "verbs.decompose",

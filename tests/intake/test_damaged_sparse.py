@@ -14,7 +14,8 @@ from certpca.checker import Examiner, check
 from certpca.formats.tables import load_table
 from certpca.readers.sparse_format import by_columns, sound_sparse
 from certpca.results.certificate import Source
-from certpca.runtime.errors import CertificateError, CertpcaError, DataFileError, InvalidDataError
+from certpca.results.errors import CertificateError
+from certpca.runtime.errors import CertpcaError, DataFileError, InvalidDataError
 
 ROWS, SIZE = 30, 12
 

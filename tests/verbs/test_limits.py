@@ -16,8 +16,8 @@ from certpca.bounds.l0_dual.problem import DualProblem
 from certpca.bounds.proof_costs import ProofCosts
 from certpca.bounds.sdp.splitting import Splitting as AlternatingDirections
 from certpca.bounds.stalling import PATIENCE, Stall
-from certpca.checker import dual as checked_dual
-from certpca.checker import rules
+from certpca.checker import dual_points, screening
+from certpca.checker.rules import l0_dual, l0_tree, rules
 from certpca.frontends.cli.terminal import print_solution
 from certpca.frontends.estimators import sparse_pca
 from certpca.operators.covariance import DenseCovariance
@@ -221,8 +221,9 @@ def test_what_there_was_no_time_for_is_not_told(clock: Clock, slow_data: Any, tm
 @pytest.fixture
 def costly_proofs(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """The checker takes five seconds for each dual point, and that is known; a step towards one takes one."""
-    clock.slow(monkeypatch, checked_dual, "dual_vectors", 0.0)
-    clock.slow(monkeypatch, rules, "point_of", 5.0)
+    clock.slow(monkeypatch, dual_points, "dual_vectors", 0.0)
+    for rule in (l0_dual, l0_tree, screening):
+        clock.slow(monkeypatch, rule, "point_of", 5.0)
     clock.slow(monkeypatch, DualProblem, "evaluate", 1.0)
     monkeypatch.setattr(ProofCosts, "dual", lambda self, features=None, **how: 5.0)
     monkeypatch.setattr(ProofCosts, "step", lambda self: 1.0)
@@ -283,7 +284,7 @@ def test_a_proof_that_nobody_could_wait_for_is_not_begun(clock: Clock, monkeypat
     solution = certpca.solve(NOISE, 5, certify=True, budget=Budget(seconds=5))
     assert solution.certificate is None
     assert solution.status is Status.OUT_OF_BUDGET
-    assert certpca.certify(NOISE, 5, budget=Budget(seconds=5)).kind in certpca.checker.rules.RULES
+    assert certpca.certify(NOISE, 5, budget=Budget(seconds=5)).kind in rules()
 
 
 @pytest.mark.parametrize("kind", ["sdp-dual", "largest-eigenvalue", "trace"])

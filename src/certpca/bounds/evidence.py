@@ -7,6 +7,7 @@ import numpy as np
 from certpca.bounds.direction_tree import Cover, Region
 from certpca.bounds.l0_dual.problem import DualPoint
 from certpca.results.certificate import Certificate
+from certpca.results.evidence_forms import within
 from certpca.runtime.arrays import Vector
 
 
@@ -28,9 +29,8 @@ def cover_evidence(found: Cover, *, roots: bool = False) -> dict[str, Any]:
     """Pack the rays and the dual point of every leaf."""
     evidence: dict[str, Any] = {"rays": np.array(found.rays)}
     for number, leaf in enumerate(found.leaves()):
-        for name, value in point_evidence(leaf.point, roots=roots).items():
-            evidence[f"leaf{number}_{name}"] = value
-        evidence[f"leaf{number}_weights"] = np.asarray(leaf.weights, dtype=np.float64)
+        weights = np.asarray(leaf.weights, dtype=np.float64)
+        evidence |= within(f"leaf{number}", {**point_evidence(leaf.point, roots=roots), "weights": weights})
     return evidence
 
 

@@ -24,15 +24,18 @@ from certpca.bounds.support_tree.search import TREE_PROOF, TreeSearch
 from certpca.bounds.support_tree.states import TreeStates
 from certpca.checker import Examiner
 from certpca.checker.limits import LARGEST_DENSE
+from certpca.checker.screening import SCREEN
 from certpca.operators import Operator, on_host
 from certpca.operators.base import LARGEST_FORMED_SIZE
 from certpca.results.certificate import PROVED_OPTIMAL, RANDOM, Certificate
 from certpca.results.codec import certificate_from_state, certificate_state
+from certpca.results.errors import CertificateError
+from certpca.results.evidence_forms import parts_of, within
 from certpca.results.solution import ending
 from certpca.results.status import Status
 from certpca.runtime.arrays import Indices, Vector, to_vector
 from certpca.runtime.budget import Late, Progress, never
-from certpca.runtime.errors import CertificateError, DataFileError, InvalidProblemError
+from certpca.runtime.errors import DataFileError, InvalidProblemError
 from certpca.search.krylov import leading_eigenpairs, leading_on_support
 from certpca.search.sample_space import leading_directions
 
@@ -241,7 +244,7 @@ class _Proof:
     ) -> tuple[Certificate, DualPoint] | None:
         """Solve the dual again without the features that are in no optimal support; None where there is no time."""
         costs, progress, size = self._costs, self._progress, self._operator.size
-        self._screening = {f"screen_{name}": value for name, value in certificate.evidence.items()}
+        self._screening = within(SCREEN, certificate.evidence)
         self._features = _undecided(certificate, self._prover, progress)
         self._screening_seconds = costs.dual(screened=True)
         proof = self._screening_seconds + costs.dual(self._features.size, roots=False)
@@ -413,4 +416,4 @@ def _cheap_bounds(operator: Operator, sparsity: int, late: Late = never) -> list
 def _usable(warm: Certificate | None, fingerprint: str) -> Certificate | None:
     """Return an earlier certificate if it holds one dual point for all features of the same data."""
     same = warm is not None and warm.kind == "l0-dual" and warm.fingerprint == fingerprint
-    return warm if same and warm is not None and "screen_level" not in warm.evidence else None
+    return warm if same and warm is not None and SCREEN not in parts_of(warm.evidence) else None

@@ -21,9 +21,5 @@ class MissingDependencyError(CertpcaError, ImportError):
     """An optional library is needed; the message says how to install it."""
 
 
-class CertificateError(CertpcaError, ValueError):
-    """A certificate does not prove what it claims about these data."""
-
-
 class ClusterError(CertpcaError, RuntimeError):
     """The cluster cannot finish the work: it has no workers, or cannot be reached, or keeps losing them."""

@@ -6,8 +6,9 @@ from certpca.checker import Expected, check
 from certpca.intake.inputs import values_and_names
 from certpca.operators import Operator
 from certpca.results.certificate import Certificate, Source
+from certpca.results.errors import CertificateError
 from certpca.results.proof import Proof
-from certpca.runtime.errors import CertificateError, InvalidProblemError
+from certpca.runtime.errors import InvalidProblemError
 
 
 def verify(certificate: Certificate, data: Any, **expected: Unpack[Expected]) -> Proof:

@@ -17,7 +17,7 @@ from certpca import Certificate, CertificateError, load_certificate, save_certif
 from certpca.bounds.support_tree import visit
 from certpca.bounds.support_tree.search import TreeSearch
 from certpca.checker import examine, fingerprint
-from certpca.checker import search_tree as checker
+from certpca.checker.rules import search_tree as checker
 from certpca.results.certificate import Source
 from certpca.results.proof import Proof
 from tests.attacks.exact_arithmetic import FORMS, KINDS, Exact, exact, sources

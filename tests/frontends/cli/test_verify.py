@@ -12,7 +12,8 @@ import pytest
 
 import certpca
 from certpca.frontends.cli.main import main
-from certpca.runtime.errors import CertificateError, InvalidProblemError
+from certpca.results.errors import CertificateError
+from certpca.runtime.errors import InvalidProblemError
 from certpca.runtime.rounded import up
 
 

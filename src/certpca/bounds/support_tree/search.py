@@ -23,6 +23,7 @@ from certpca.bounds.pair_bound.points import PairPoint, largest_eigenvalue
 from certpca.bounds.support_tree.nodes import Best, Node, Operation, shift_for
 from certpca.bounds.support_tree.records import plain, restored
 from certpca.bounds.support_tree.visit import Visit
+from certpca.results.evidence_forms import within
 from certpca.runtime.arrays import Indices, Vector
 
 TREE_PROOF = 0.25  # time to prove a search, as a share of the search
@@ -137,9 +138,12 @@ class TreeSearch:
             order = np.argsort(point.features, kind="stable")
             grid = np.ix_(order, order)
             packed = np.triu(point.u[grid]) + np.tril(point.k[grid], -1)  # U above, K below the diagonal
-            evidence[f"point{number}_features"] = point.features[order]
-            evidence[f"point{number}_pairs"] = packed.astype(np.float32)
-            evidence[f"point{number}_alpha"] = point.alpha[order]
+            arrays = {
+                "features": point.features[order],
+                "pairs": packed.astype(np.float32),
+                "alpha": point.alpha[order],
+            }
+            evidence |= within(f"point{number}", arrays)
         return tree, evidence
 
     @property

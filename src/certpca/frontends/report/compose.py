@@ -13,7 +13,6 @@ from certpca.frontends.report.charts import history_chart, path_chart, scores_ch
 from certpca.frontends.report.escape import shortened
 from certpca.frontends.report.facts import Facts, Scores
 from certpca.frontends.report.words import (
-    KINDS,
     NBSP,
     badge,
     certificate_state,
@@ -21,6 +20,7 @@ from certpca.frontends.report.words import (
     duration,
     feature_names,
     headline,
+    kind_in_words,
     number,
     percent,
     percent_down,
@@ -169,7 +169,7 @@ def _certificate(facts: Facts) -> list[Block]:
         ("in no optimal choice", f"{outside:,} of {certificate.size:,} features"),
         ("in every optimal choice", f"{counted(inside, 'feature')}{_listed(facts.inside_names)}"),
         ("not decided", _undecided(facts, max(certificate.size - outside - inside, 0))),
-        ("kind", f"{certificate.kind}: {KINDS.get(certificate.kind, 'see the documentation')}"),
+        ("kind", f"{certificate.kind}: {kind_in_words(certificate.kind)}"),
         ("fingerprint of the data", certificate.fingerprint),
     ]
     return [*blocks, FactList(rows)]

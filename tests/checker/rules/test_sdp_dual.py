@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import certpca
 from certpca import Certificate, CertificateError, load_certificate, save_certificate, verify
-from certpca.checker import examine, fingerprint, semidefinite
+from certpca.checker import examine, fingerprint
 from certpca.checker.data import Prepared, prepare
 from certpca.checker.numbers import gamma, largest_eigenvalue
+from certpca.checker.rules import sdp_dual
 from certpca.results.certificate import Source
 from tests.attacks.exact_arithmetic import exact
 from tests.brute_force import brute_force
@@ -374,8 +375,8 @@ def test_what_clipping_changes_is_bounded(seed: int) -> None:
     level = float(rng.choice([0.0, products.max() * rng.random(), products.flat[rng.integers(products.size)]]))
     level = max(level, float((factor[active, 0] ** 2).max()) * (1 + gamma(4)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(semidefinite, "PAIRS", int(rng.choice([1, 4, 1 << 22])))  # blocks of rows
-        spread, stray = semidefinite._clipping(factor, active, vector, repair, level)
+        patch.setattr(sdp_dual, "PAIRS", int(rng.choice([1, 4, 1 << 22])))  # blocks of rows
+        spread, stray = sdp_dual._clipping(factor, active, vector, repair, level)
 
     rows, limit = rational(factor), Fraction(level)
     signs, shifts = np.zeros(size), [Fraction(float(shift)) for shift in repair]
@@ -524,7 +525,7 @@ def test_the_deflated_eigenvalue_is_bounded(seed: int) -> None:
     blank = prepare(Source("matrix", np.eye(size)))
     prepared: Prepared = replace(blank, depth=depth, trace=trace, block=lambda part: columns[:, part])
     try:
-        top = semidefinite._deflated_top(prepared, panel, guess)
+        top = sdp_dual._deflated_top(prepared, panel, guess)
     except (CertificateError, np.linalg.LinAlgError):  # both are refusals
         return
     gram, deflation = product(rational(columns.T), rational(columns.T)), product(rational(panel), rational(panel))

@@ -1,5 +1,7 @@
 """Search trees: every support is in some leaf, and each leaf has a bound that is recomputed here.
 
+    Z* ≤ max over leaves of a bound of λ_max(A_SS) for all supports S of the leaf.
+
 A node has features fixed in (I) and free ones (R); at the root all are free. Its supports have k members, I among
 them and the others from R; smaller supports capture no more than larger ones, so these are enough. The tree is a list
 of nodes, the root first, and a node is a list of operations:
@@ -22,6 +24,10 @@ the row itself, and the largest others that the budget allows; of the rows those
 feature forced in is in every row; one forced out is in none.
 
 Squares. The same with U = A − cI and constant α, where the best α gives c + √T with C_ij = U_ij².
+
+Allowance. All bounds are for the computed matrix on the features at hand; its distance from the exact one in norm is
+added at the end. Each C_ij rounds a few times and T has at most k² of them: γ_{4|N|}k² max|C_ij|. Eigenvalues are
+proved by Cholesky factorisations.
 """
 
 import itertools
@@ -31,16 +37,52 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from certpca.checker.data import Prepared
-from certpca.checker.limits import LARGEST_SEARCHED, MOST_LISTED, MOST_NODES
-from certpca.checker.numbers import array_of, gamma, indices_of, largest_eigenvalue, require
-from certpca.runtime.arrays import Indices, Vector
+from certpca.checker.dual_points import POINT
+from certpca.checker.limits import MOST_NODES
+from certpca.checker.numbers import (
+    Indices,
+    Mask,
+    Vector,
+    array_of,
+    gamma,
+    indices_of,
+    largest_eigenvalue,
+    require,
+)
+from certpca.checker.proved import Proved
+from certpca.checker.screening import SCREEN, screened
+from certpca.results.certificate import Certificate
+from certpca.results.evidence_forms import Form, numbered, parts_of, up_to, within
 
+SENTENCE = "a search tree that covers every choice of features, with a bound for each leaf"
+LARGEST_SEARCHED = 8192  # features
+MOST_LISTED = 5_000  # supports that one leaf may list
 BATCH_ENTRIES = 1 << 23
+_SIDE = up_to(LARGEST_SEARCHED)
+EVIDENCE = {
+    "scale": Form("f", degree=1.0),
+    **within(SCREEN, POINT),
+    **within(
+        numbered("point"),
+        {"features": Form("i", (_SIDE,)), "pairs": Form("f", (_SIDE, _SIDE)), "alpha": Form("f", (_SIDE,))},
+    ),
+}
 
-Mask = NDArray[np.bool_]
+
+def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
+    """Take the worst leaf of a tree over the features that a first dual point leaves."""
+    left = screened(prepared, certificate, objective)
+    walked = _Tree(left.kept, certificate.evidence, certificate.sparsity)
+    walked.walk(certificate.tree)
+    decided = []
+    for kept in (walked.outside, walked.inside):
+        mask = np.zeros(left.kept.size, dtype=bool)
+        for features, bound in kept:
+            mask[features] = (bound + walked.slack) * (1 + gamma(8)) < objective
+        decided.append(mask)
+    return left.proved((walked.worst + walked.slack) * (1 + gamma(8)), *decided)
 
 
 @dataclass(slots=True)
@@ -58,7 +100,7 @@ class _Tree:
         self.prepared = prepared
         self.matrix, self.slack = prepared.dense(np.arange(prepared.size))
         self.diagonal: Vector | None = None
-        self.evidence, self.sparsity = evidence, sparsity
+        self.points, self.sparsity = parts_of(evidence), sparsity
         self.scale = float(array_of(evidence, "scale", 0)) / prepared.unit
         require(self.scale > 0, "its scale is not positive")
         self.worst = 0.0
@@ -218,10 +260,9 @@ class _Tree:
 
     def _point(self, number: Any, features: Indices) -> tuple[Vector, Vector, Vector]:
         require(type(number) is int and number >= 0, "a point of its tree is malformed")
-        evidence, size = self.evidence, self.matrix.shape[0]
-        own = indices_of(evidence, f"point{number}_features", size)
-        pairs = array_of(evidence, f"point{number}_pairs", 2)
-        alpha = array_of(evidence, f"point{number}_alpha", 1)
+        point = self.points.get(f"point{number}", {})
+        own = indices_of(point, "features", self.matrix.shape[0])
+        pairs, alpha = array_of(point, "pairs", 2), array_of(point, "alpha", 1)
         require(pairs.shape == (own.size, own.size) and alpha.shape == own.shape, "a point has the wrong shape")
         place = np.searchsorted(own, features)
         require(
@@ -325,18 +366,3 @@ def _forced(shares: Vector, fixed: int, budget: int, out: Mask, inside: Mask) ->
     rows[leaving, np.arange(leaving.size)] = -np.inf
     without_it = rows[:fixed].sum(axis=0) + _top(rows[fixed:].T, budget)
     return np.asarray(with_it), np.asarray(without_it)
-
-
-def search_tree_bound(
-    prepared: Prepared, evidence: Mapping[str, Any], tree: Any, sparsity: int, objective: float
-) -> tuple[float, Mask, Mask]:
-    """Return the bound, and the features that its root proves to be in no, and in every, optimal support."""
-    walked = _Tree(prepared, evidence, sparsity)
-    walked.walk(tree)
-    decided = []
-    for kept in (walked.outside, walked.inside):
-        mask = np.zeros(prepared.size, dtype=bool)
-        for features, bound in kept:
-            mask[features] = (bound + walked.slack) * (1 + gamma(8)) < objective
-        decided.append(mask)
-    return (walked.worst + walked.slack) * (1 + gamma(8)), decided[0], decided[1]

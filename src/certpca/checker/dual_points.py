@@ -1,4 +1,7 @@
-"""Dual points: from a density matrix P and a level ρ to Σ Y_i, with every rounding accounted for."""
+"""Dual points: from a density matrix P and a level ρ to Σ Y_i, with every rounding accounted for.
+
+The inequality they serve is that of `rules/l0_dual`.
+"""
 
 import math
 from collections.abc import Mapping
@@ -7,14 +10,18 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from certpca.checker.data import Prepared
 from certpca.checker.limits import LARGEST_FACTORED
-from certpca.checker.numbers import SMALLEST_DIVISOR, array_of, gamma, largest_eigenvalue, require
-from certpca.runtime.arrays import Vector
+from certpca.checker.numbers import SMALLEST_DIVISOR, Vector, array_of, gamma, largest_eigenvalue, require
+from certpca.results.evidence_forms import Form, Forms, features, triangle
 
 NEWTON_STEPS = 40
+POINT: Forms = {
+    "density": Form("f", (triangle(LARGEST_FACTORED),)),
+    "level": Form("f", degree=1.0),
+    "theta": Form("f", (features,), degree=1.0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +55,17 @@ class Point:
         return self.prepared.lift(rotated * (1 + gamma(16)))
 
 
-def point_of(prepared: Prepared, evidence: Mapping[str, Any], prefix: str) -> Point:
+def point_of(prepared: Prepared, evidence: Mapping[str, Any]) -> Point:
     """Read P (packed lower triangle), ρ and, where it is there, θ, and add up the Y_i they suggest."""
     depth = prepared.depth
     require(depth <= LARGEST_FACTORED, f"a density matrix of order {depth} is too large to be factored")
-    packed = array_of(evidence, prefix + "density", 1)
+    packed = array_of(evidence, "density", 1)
     require(packed.size == depth * (depth + 1) // 2, "its density matrix has the wrong size")
-    level = float(array_of(evidence, prefix + "level", 0)) / prepared.unit
+    level = float(array_of(evidence, "level", 0)) / prepared.unit
     require(level >= 0, "its level is negative")
     theta = None
-    if prefix + "theta" in evidence:
-        theta = array_of(evidence, prefix + "theta", 1) / prepared.unit
+    if "theta" in evidence:
+        theta = array_of(evidence, "theta", 1) / prepared.unit
         require(theta.size == prepared.size, "its roots are not one for each feature")
     key = blake2b(packed.tobytes() + np.float64(level).tobytes() + (b"" if theta is None else theta.tobytes()))
     known: Point | None = prepared.latest.get(key.hexdigest())
@@ -144,58 +151,3 @@ def secular_roots(a: Vector, weights: Vector, level: float) -> Vector:
         theta[active] = new
         active = active[np.abs(new - now) > 1e-9 * new]
     return np.asarray(theta)
-
-
-def screen(prepared: Prepared, point: Point, k: int, objective: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Mark features proved to be in no, and in every, optimal support.
-
-    Leaving i out removes Y_i: if kρ + λ_max(G − Y_i) is below the objective, every optimum contains i. Forcing i in
-    replaces Y_i by a_ia_iᵀ with one feature less to choose: if (k − 1)ρ + λ_max(G − Y_i + a_ia_iᵀ) is below,
-    none does. With D = tI − G at the level t that the objective leaves, both are tests of definiteness after updates of
-    rank one: D + yyᵀ ≻ 0, where D has one negative eigenvalue, iff 1 + yᵀD⁻¹y < 0; and E − aaᵀ ≻ 0 for
-    E = D + yyᵀ ≻ 0 iff aᵀE⁻¹a < 1. With VΛVᵀ = G up to `rest` and VᵀV = I up to `drift`, both measured, V⁻¹DV⁻ᵀ is
-    tI − Λ up to κ times the distance of t from the eigenvalues, which is kept at 1e-6 of the largest or more. Then
-    these quotients are off by at most 4κ of their terms; a margin of twice that is demanded.
-    """
-    outside, inside = np.zeros(prepared.size, dtype=bool), np.zeros(prepared.size, dtype=bool)
-    target = objective - 2 * (point.lift(objective) - objective)
-    if k == prepared.size or prepared.depth < 2 or not (target > 0 and point.lift(target) < objective):
-        return outside, inside
-    largest, small = max(abs(float(point.values[-1])), target), gamma(prepared.depth + 8)
-    noise = 1e-6 * largest
-    without, forced = target - point.doubt - k * point.level, target - point.doubt - (k - 1) * point.level
-
-    def decidable(values: Vector) -> tuple[float, bool, bool]:
-        # A lower level is a stronger demand, so it may be moved below the largest eigenvalue.
-        lowered = min(without, float(values[-1]) - noise)
-        # Without Y_i there is still what the others have along the leading direction.
-        may_include = values[-2] + noise < lowered and point.total[-1, -1] - point.reach < lowered
-        return lowered, bool(may_include), bool(forced > values[-1] + noise)
-
-    if not any(decidable(point.values)[1:]):  # most often so, and eigenvectors would take a while
-        return outside, inside
-    values, vectors = np.linalg.eigh(point.total)
-    rest = float(np.linalg.norm((vectors * values) @ vectors.T - point.total)) + 2 * small * float(np.abs(values).sum())
-    drift = float(np.linalg.norm(vectors.T @ vectors - np.eye(prepared.depth))) + 2 * small * prepared.depth
-    margin = max(1e-5, 8 * (rest + drift * largest) / noise)
-    if not margin < 0.1:
-        return outside, inside
-    level_without, may_include, may_exclude = decidable(values)
-    if not (may_include or may_exclude):
-        return outside, inside
-    for columns, block in prepared.blocks():
-        a = point.basis.T @ block
-        roots = None if point.theta is None else point.theta[columns]
-        y = dual_vectors(a, point.weights, point.level, roots)[0]
-        # Only the leading term of the quotient is negative: where it is too small, the others are not needed.
-        hopeful = np.flatnonzero((vectors[:, -1] @ y) ** 2 > values[-1] - level_without)
-        if may_include and hopeful.size:
-            terms = (vectors.T @ y[:, hopeful]) ** 2 / (level_without - values)[:, None]
-            included = 1 + terms.sum(axis=0) < -margin * (1 + np.abs(terms).sum(axis=0))
-            inside[columns.start + hopeful[included]] = True
-        if may_exclude:
-            y, a = vectors.T @ y, vectors.T @ a
-            inverse = (1.0 / (forced - values))[:, None]
-            yy, aa, ya = (y**2 * inverse).sum(axis=0), (a**2 * inverse).sum(axis=0), (y * a * inverse).sum(axis=0)
-            outside[columns] = aa - ya**2 / (1 + yy) < 1 - margin * (1 + aa)
-    return outside, inside

@@ -1,4 +1,6 @@
-"""Dual matrices of the semidefinite relaxation: Z* ≤ λ_max(A − U) + k max|U_ij| for every symmetric U.
+"""Dual matrices of the semidefinite relaxation.
+
+    Z* ≤ λ_max(A − U) + k max|U_ij|   for every symmetric U.
 
 A unit x with at most k nonzeros has Σ|x_i x_j| ≤ k, so xᵀUx ≤ k max|U_ij|. U is given in one of two forms.
 
@@ -19,6 +21,11 @@ With E = U − WWᵀ, any unit vector v, e ≥ ‖E‖ and ε ≥ ‖Ev‖: spli
 FᵀF − VVᵀ ⪯ τI is the same as H − M X⁻¹Mᵀ ⪯ τI with H = FFᵀ, M = FV and X = τI + VᵀV (both say that a block
 matrix is positive semidefinite), and X⁻¹ ⪰ 2Y − YXY for every symmetric Y. ‖E‖ is at most the largest
 eigenvalue of the 2 × 2 matrix of the norms of its blocks.
+
+Allowance. Dense: every entry of A − U is an inner product and a difference, γ_depth(tr A + ‖U‖). Clipped: products of W
+and the sums of their squares are rounded up as norms (`_clipping`); in `_deflated_top` V is turned so that its columns
+are nearly orthogonal, and what that and the products with 2Y − YXY lose is added to τ. λ_max is proved by Cholesky
+factorisations.
 """
 
 import math
@@ -26,22 +33,46 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from certpca.checker.data import Prepared
-from certpca.checker.limits import LARGEST_DENSE, WIDEST_FACTOR
-from certpca.checker.numbers import array_of, gamma, indices_of, largest_eigenvalue, require
-from certpca.runtime.arrays import Indices, Vector
+from certpca.checker.limits import LARGEST_DENSE
+from certpca.checker.numbers import (
+    Indices,
+    Mask,
+    Vector,
+    array_of,
+    gamma,
+    indices_of,
+    largest_eigenvalue,
+    require,
+)
+from certpca.checker.proved import Proved, bound_alone
+from certpca.results.certificate import Certificate
+from certpca.results.evidence_forms import Form, Forms, features, triangle, up_to
 
+SENTENCE = "a dual point of the semidefinite relaxation"
+WIDEST_FACTOR = 1024  # columns of W
+EVIDENCE: Forms = {
+    "matrix": Form("f", (triangle(LARGEST_DENSE),), degree=1.0),
+    "features": Form("i", (features,)),
+    "top": Form("f", degree=1.0),
+    "factor": Form("f", (features, up_to(WIDEST_FACTOR)), degree=0.5),
+    "active": Form("i", (features,)),
+    "vector": Form("f", (features,)),
+    "repair": Form("f", (features,), degree=1.0),
+    "level": Form("f", degree=1.0),
+}
 PAIRS = 1 << 22  # of features at a time
 STRAY = 1.62
 
 
-def semidefinite_bound(prepared: Prepared, evidence: Mapping[str, Any], sparsity: int) -> float:
-    """Return the bound for the exact matrix."""
+def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
+    """Evaluate one dual matrix."""
+    del objective
+    evidence, sparsity = certificate.evidence, certificate.sparsity
     bound = _dense(prepared, evidence, sparsity) if "matrix" in evidence else _clipped(prepared, evidence, sparsity)
     require(math.isfinite(bound), "its dual matrix proves nothing")
-    return prepared.lift(bound)
+    return bound_alone(prepared, prepared.lift(bound))
 
 
 def _dense(prepared: Prepared, evidence: Mapping[str, Any], sparsity: int) -> float:
@@ -102,7 +133,7 @@ def _clipped(prepared: Prepared, evidence: Mapping[str, Any], sparsity: int) -> 
     return (top + sparsity * level) * (1 + gamma(8))
 
 
-def _mask(indices: Indices, size: int) -> NDArray[np.bool_]:
+def _mask(indices: Indices, size: int) -> Mask:
     mask = np.zeros(size, dtype=bool)
     mask[indices] = True
     return mask

@@ -1,15 +1,9 @@
-"""The dual bound in a few directions of sample space, and a bound for all others.
+"""As `l0_reduced`, with λ_max(RRᵀ) bounded but for a stated probability, where there are many samples.
 
-With orthonormal columns W in sample space and any x, |Fx|² = |WᵀFx|² + |(I − WWᵀ)Fx|². The first term is at most the
-dual bound of WᵀF, whose matrices have as many rows as W has columns. The second is at most the largest eigenvalue of
-RRᵀ, R = (I − WWᵀ)F, and at most the sum of the k largest squared columns of R.
+    Z* ≤ bound of WᵀF + λ,   with λ ≥ λ_max(RRᵀ) but for probability `FAILURE`, or the k largest squared columns of R.
 
-Where W is only nearly orthonormal, WᵀW = I + Δ with |Δ| ≤ drift < 1: the projection on its range has |Πy|² ≤
-|Wᵀy|²/(1 − drift), and I − Π = (I − Π)(I − WWᵀ), so that |(I − Π)y| ≤ |(I − WWᵀ)y|.
-
-The largest eigenvalue of RRᵀ is proved by a factorisation where there are few samples. Where there are many, it is
-bounded with a stated probability over random numbers that are drawn from the operating system for every check: whoever
-wrote the certificate cannot have known them.
+The probability is over random numbers that are drawn from the operating system for every check: whoever wrote the
+certificate cannot have known them.
 
 In exact arithmetic. Let λ be the largest eigenvalue of a positive semidefinite matrix A of order d, θ the largest Ritz
 value in the space V spanned by AʲB, j = 0, …, q, where the s columns of B are uniform on the sphere, and suppose
@@ -22,7 +16,7 @@ Since c has density at most √(d/2π) at either side of zero, that has probabil
 column, and the s-th power of it for all of them. (Kuczyński & Woźniakowski, SIAM J. Matrix Anal. Appl. 13, 1992, study
 the same question with sharper constants.)
 
-In floating point. Blocks S_0, …, S_q are computed. The spans V_j of the first j + 1 of them are nested exactly, and V_0
+Allowance. Blocks S_0, …, S_q are computed. The spans V_j of the first j + 1 of them are nested exactly, and V_0
 holds the columns of B up to `start`. Let r_j ≥ ‖(I − P_{j+1})AS_j‖, in the Frobenius norm, where P_j projects on V_j.
 The blocks are nearly orthonormal, so V_q has an orthonormal basis with blocks Q_j that span the same V_j, and the
 E_j = (I − P_{j+1})AQ_j are together at most 1.1‖r‖. The symmetric matrix A'' = A − Σ(E_jQ_jᵀ + Q_jE_jᵀ) maps V_j into
@@ -45,83 +39,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certpca.checker.columns import column_slices
 from certpca.checker.data import Prepared
-from certpca.checker.dual import point_of
-from certpca.checker.limits import LARGEST_FACTORED
-from certpca.checker.numbers import array_of, gamma, largest_eigenvalue, require
+from certpca.checker.numbers import Vector, gamma, largest_eigenvalue, require
+from certpca.checker.proved import Proved, bound_alone
+from certpca.checker.rules import l0_reduced
+from certpca.checker.rules.l0_reduced import leading_part, projection_slip
 from certpca.results.certificate import FAILURE, Certificate
-from certpca.runtime.arrays import Vector
-from certpca.runtime.prefetch import read_ahead
 
+SENTENCE = f"{l0_reduced.SENTENCE} that holds unless the checker's random numbers mislead (probability {FAILURE:g})"
+EVIDENCE = l0_reduced.EVIDENCE
 STARTS, PRODUCTS = 16, 14
 OTHER_DRAWS = 0.02  # relative; by how much Ritz values of other random numbers may be larger. A tenth of it was seen.
 USABLE_DRIFT = 1e-6
 HOPELESS = 0.5
 
 
-def reduced_bound(prepared: Prepared, certificate: Certificate, *, random: bool) -> tuple[float, float]:
+def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """Add the bounds for both parts of sample space, as proved now and as other random numbers will confirm it."""
-    evidence, k = certificate.evidence, certificate.sparsity
-    given = array_of(evidence, "basis", 2)
-    require(given.shape[0] == prepared.depth, "its directions have the wrong length")
-    require(1 <= given.shape[1] < prepared.depth, "it has no directions, or no fewer than there are samples")
-    require(given.shape[1] <= LARGEST_FACTORED, "it has too many directions")
-    require(random or prepared.depth <= LARGEST_FACTORED, "there are too many samples for a proof of this kind")
-    basis, triangle = np.linalg.qr(given)
-    # Factorisations differ in signs; the density is written for directions as they are given.
-    basis = basis * np.where(np.diagonal(triangle) < 0, -1.0, 1.0)
-    count = basis.shape[1]
-    drift = float(np.linalg.norm(basis.T @ basis - np.eye(count))) + gamma(prepared.depth + 4) * count * 2
-    require(drift < 0.01, "its directions cannot be made orthogonal")  # also where they are not numbers
-    inner = _along(prepared, basis, drift)
-    point = point_of(inner, evidence, "")
-    lead = point.lift(k * point.level + point.largest()) / (1 - drift)
-    require(math.isfinite(lead), "its evidence proves nothing")
-    if not random:
-        bound = prepared.lift((lead + _rest(prepared, basis, k)) * (1 + gamma(8)))
-        return bound, bound
-    rest = _random_rest(prepared, basis, drift, k)
-    again = (lead + rest * (1 + OTHER_DRAWS)) * (1 + gamma(8))
-    return prepared.lift((lead + rest) * (1 + gamma(8))), prepared.lift(again)
-
-
-def _along(prepared: Prepared, basis: Vector, drift: float) -> Prepared:
-    """Return WᵀF; its roundings are at most γ|W||F| in the Frobenius norm."""
-    size_of = math.sqrt(basis.shape[1] * (1 + drift))
-
-    def block(columns: slice) -> Vector:
-        # Short columns are asked for many at a time, but made of long ones.
-        few = column_slices(prepared.depth, columns.stop - columns.start)
-        parts = (slice(columns.start + part.start, columns.start + part.stop) for part in few)
-        return np.concatenate([basis.T @ part for _, part in read_ahead(parts, prepared.block)], axis=1)
-
-    return Prepared(
-        depth=basis.shape[1],
-        size=prepared.size,
-        block=block,
-        form=prepared.form,
-        dense=prepared.dense,
-        error=gamma(prepared.depth + 8) * size_of * math.sqrt(prepared.trace) * 1.01,
-        excess=0.0,
-        trace=prepared.trace * (1 + drift) * 1.01,
-        unit=prepared.unit,
-    )
-
-
-def _rest(prepared: Prepared, basis: Vector, k: int) -> float:
-    """Bound what is left by its largest eigenvalue and by its k largest columns."""
-    depth, size = prepared.depth, prepared.size
-    total, squares = np.zeros((depth, depth)), np.empty(size)
-    for columns, block in prepared.blocks():
-        left = block - basis @ (basis.T @ block)
-        total += left @ left.T
-        squares[columns] = (left**2).sum(axis=0)
-    trace = float(squares.sum()) * (1 + gamma(depth + size))
-    top = largest_eigenvalue((total + total.T) / 2, gamma(size + 8) * trace)
-    columns_only = float(np.sort(squares)[-k:].sum()) * (1 + gamma(depth + size))
-    slip = _projection_slip(prepared, basis)
-    return (math.sqrt(max(min(top, columns_only), 0.0)) + slip) ** 2 * (1 + gamma(8))
+    del objective
+    lead = leading_part(prepared, certificate)
+    rest = _random_rest(prepared, lead.basis, lead.drift, certificate.sparsity)
+    again = (lead.bound + rest * (1 + OTHER_DRAWS)) * (1 + gamma(8))
+    bound = prepared.lift((lead.bound + rest) * (1 + gamma(8)))
+    return bound_alone(prepared, bound, prepared.lift(again))
 
 
 def _longest_columns(prepared: Prepared, basis: Vector, k: int) -> float:
@@ -130,13 +70,7 @@ def _longest_columns(prepared: Prepared, basis: Vector, k: int) -> float:
     for columns, block in prepared.blocks():
         squares[columns] = ((block - basis @ (basis.T @ block)) ** 2).sum(axis=0)
     together = float(np.sort(squares)[-k:].sum()) * (1 + gamma(prepared.depth + prepared.size))
-    return (math.sqrt(together) + _projection_slip(prepared, basis)) ** 2 * (1 + gamma(8))
-
-
-def _projection_slip(prepared: Prepared, basis: Vector) -> float:
-    # Two products and a difference, each rounded relative to |W|, in the Frobenius norm, times |F|.
-    count = basis.shape[1]
-    return 4 * (math.sqrt(count) + 1) * gamma(prepared.depth + count + 16) * math.sqrt(prepared.trace)
+    return (math.sqrt(together) + projection_slip(prepared, basis)) ** 2 * (1 + gamma(8))
 
 
 @dataclass(slots=True)

@@ -5,8 +5,9 @@ import pytest
 
 import certpca
 from certpca.bounds import pipeline as search
-from certpca.checker import reduced
 from certpca.checker.data import prepare
+from certpca.checker.rules import l0_reduced
+from certpca.checker.rules import l0_reduced_random as reduced
 from certpca.search.sample_space import leading_directions
 
 
@@ -112,7 +113,7 @@ def test_a_perturbed_space_falls_short_as_seldom_as_stated(monkeypatch: pytest.M
 
 def test_too_many_samples_for_a_proof_that_is_sure(data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     sure = certpca.certify(data, 40, depth=10)
-    monkeypatch.setattr(reduced, "LARGEST_FACTORED", 50)
+    monkeypatch.setattr(l0_reduced, "LARGEST_FACTORED", 50)
     with pytest.raises(certpca.CertificateError, match="too many samples"):
         certpca.verify(sure, data)
 
