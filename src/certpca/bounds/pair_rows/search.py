@@ -34,13 +34,16 @@ class PairRows:
     def evidence(self) -> dict[str, Any]:
         """Return what a certificate holds."""
         own = self.point.own
+        # A power of two, so that nothing rounds and small units survive single precision.
+        scale = 2.0 ** math.frexp(float(own.alpha.max()))[1]
         packed = np.triu(own.u) + np.tril(own.k, -1)  # U above, K below the diagonal
         arrays = {
+            "scale": np.float64(scale),
             "features": own.features,
-            "pairs": packed.astype(np.float32),
-            "alpha": own.alpha,
-            "shift": np.float64(self.point.shift),
-            "rest": np.float64(self.point.rest),
+            "pairs": (packed / scale).astype(np.float32),
+            "alpha": own.alpha / scale,
+            "shift": np.float64(self.point.shift / scale),
+            "rest": np.float64(self.point.rest / scale),
         }
         if self.tree is None:
             return within(ROWS, arrays)
@@ -65,7 +68,7 @@ def search(
         yield best
         if best.left.size <= max(SMALL_TREE, 2 * sparsity) or point.bound <= captured * (1 + target_gap):
             break
-    if best is None or not sparsity < best.left.size <= LARGEST_TREE or late():
+    if best is None or not sparsity <= best.left.size <= LARGEST_TREE or late():
         return
     columns = pairs.columns[:, best.left].astype(np.float64)
     tree = TreeSearch(columns.T @ columns, sparsity, np.searchsorted(best.left, support), target_gap)
@@ -112,5 +115,3 @@ def _shift(pairs: Strongest, sparsity: int) -> float:
             break
         shift = fresh
     return shift
-
-

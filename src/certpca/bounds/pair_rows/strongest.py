@@ -50,12 +50,10 @@ def strongest(factor: Factor, count: int, late: Callable[[], bool]) -> Strongest
             return None
         rows = slice(start, min(start + height, size))
         products = columns[:, rows].T @ columns
-        kept, where = squares[rows], partners[rows]
 
-        def select(
-            first: int, last: int, products: Vector = products, kept: Vector = kept, where: Vector = where, own: int = start
-        ) -> None:
-            _select(products[first:last], own + first, kept[first:last], where[first:last])
+        def select(first: int, last: int, made: Vector = products, own: int = start) -> None:
+            part = slice(own + first, own + last)
+            _select(made[first:last], own + first, squares[part], partners[part])
 
         in_threads(select, products.shape[0])
     order = np.argsort(-squares, axis=1, kind="stable")

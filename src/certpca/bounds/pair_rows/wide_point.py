@@ -54,7 +54,7 @@ def _rows(
     chosen = np.partition(entries, pairs.size - count, axis=1)[:, pairs.size - count :]
     sums, last = np.empty(pairs.size), chosen.min(axis=1)
     sums[own.features] = diagonal + chosen.sum(axis=1)
-    # A row outside M: partners in M by their weights, the others by 1/4α₀; what is not listed is no larger than the last.
+    # Other rows: partners in M by their weights, others by 1/4α₀; what is not listed is no larger than the last.
     listed, partners = pairs.squares[others].astype(np.float64), pairs.partners[others]
     inside = np.isin(partners, own.features)
     listed = np.where(inside, listed[:, -1:], listed) / (4 * rest)
