@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 import certpca
+from certpca.operators.deflations import DEFLATIONS
 from experiments import data, pages
 from experiments.running import SEED, Run
 
 TITLE = "Several components, paths, choosing a sparsity, and kernels"
 NEEDS = ("expr_alon",)
-DEFLATIONS = ("schur", "projection", "hotelling", "orthogonal-hotelling")
 FOUR, CLASSIC = (5, 5, 5, 5), (7, 4, 4, 1, 1, 1)
 # Zou, Hastie & Tibshirani, Journal of Computational and Graphical Statistics 15 (2006) 265-286, for CLASSIC.
 PUBLISHED = {"SPCA of Zou, Hastie & Tibshirani (2006)": 0.758}

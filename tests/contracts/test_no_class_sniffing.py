@@ -25,15 +25,19 @@ def _last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
-def _kinds() -> set[str]:
-    """Return the names of all classes that are operators or readers, however far down."""
-    bases = {
+def _bases() -> dict[str, set[str]]:
+    """Return what every class is derived from."""
+    return {
         node.name: {_last_name(base) for base in node.bases}
         for tree in _trees(MADE_IN).values()
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
     }
-    found = set(ROOTS)
+
+
+def _kinds() -> set[str]:
+    """Return the names of all classes that are operators or readers, however far down."""
+    bases, found = _bases(), set(ROOTS)
     while more := {name for name, parents in bases.items() if parents & found} - found:
         found |= more
     return found - ALLOWED
@@ -75,6 +79,14 @@ def test_the_kinds_are_found() -> None:
 )
 def test_a_question_about_a_class_is_noticed(code: str) -> None:
     assert _questions(ast.parse(code), _kinds())
+
+
+def test_readers_have_parts_and_no_ancestors() -> None:
+    bases = _bases()
+    readers = {name for name, parents in bases.items() if "Reader" in parents}
+    assert {"ArrayReader", "DenseReader", "SparseReader", "ParquetReader", "PlinkFile", "DaskReader"} <= readers
+    deeper = {name: parents & readers for name, parents in bases.items() if parents & readers}
+    assert not deeper, f"give a reader something instead of deriving from it: {deeper}"
 
 
 def test_nobody_asks_for_the_class_of_an_operator_or_a_reader() -> None:

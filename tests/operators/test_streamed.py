@@ -18,7 +18,7 @@ from certpca.genotypes.packed_products import DigitProducts, FloatProducts, unpa
 from certpca.intake import build
 from certpca.operators.streamed import StreamedCovariance
 from certpca.operators.views import Restricted
-from certpca.readers.base import ArrayReader
+from certpca.readers.array_reader import ArrayReader
 from certpca.runtime.arrays import to_vector
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 

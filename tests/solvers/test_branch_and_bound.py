@@ -99,19 +99,27 @@ def assert_proved(matrix, sparsity, objective, certificate, gap=1e-6):
     assert certificate.upper_bound <= objective * (1 + 1.1 * gap + 2e-8) + 1e-300
 
 
+def searched_through(matrix, sparsity, start, gap):
+    """Visit nodes until none is open."""
+    search = TreeSearch(matrix, sparsity, gap)
+    found = search.start(start)
+    while found.open:
+        found = search.step(found, lambda: False)
+        assert found.upper_bound >= found.value
+    return search, found
+
+
 def searched(matrix, sparsity, rng, gap=1e-6):
     """Search from a bad start, and prove what was found."""
     start = np.sort(rng.choice(matrix.shape[0], int(rng.integers(0, sparsity + 1)), replace=False))
-    search = TreeSearch(matrix, sparsity, start, gap)
-    for at in search.steps(lambda: False):
-        assert at.upper_bound >= at.value
-    support, operator = search.best.support, certpca.from_matrix(matrix)
+    search, found = searched_through(matrix, sparsity, start, gap)
+    support, operator = found.best.support, certpca.from_matrix(matrix)
     assert support.size == sparsity
-    tree, evidence = search.certificate()
+    tree, evidence = search.certificate(found)
     loadings = np.linalg.eigh(matrix[np.ix_(support, support)])[1][:, -1]
     certificate = Prover(operator, sparsity).prove("search-tree", evidence, support, loadings, tree=tree)
-    assert_proved(matrix, sparsity, search.best.value * search.scale, certificate, gap)
-    return search
+    assert_proved(matrix, sparsity, found.value, certificate, gap)
+    return found
 
 
 # --- brute force ------------------------------------------------------------------------------------------------------
@@ -307,10 +315,8 @@ def test_an_empty_start_is_improved_by_splits(rng, monkeypatch):
     monkeypatch.setattr(visit, "LISTED_SUPPORTS", 0)
     for _ in range(10):
         matrix = np.cov(rng.standard_normal((9, 8)).T)
-        search = TreeSearch(matrix, 4, np.zeros(0, dtype=np.intp), 1e-6)
-        for at in search.steps(lambda: False):
-            assert at.upper_bound >= at.value
-        assert search.best.value * search.scale == pytest.approx(best_value(matrix, 4), rel=1e-6)
+        _, found = searched_through(matrix, 4, np.zeros(0, dtype=np.intp), 1e-6)
+        assert found.value == pytest.approx(best_value(matrix, 4), rel=1e-6)
 
 
 # --- settings and files -----------------------------------------------------------------------------------------------

@@ -19,9 +19,10 @@ from certpca.operators.covariance import DenseCovariance, SparseCovariance, Stan
 from certpca.operators.streamed import StreamedCovariance
 from certpca.readers import merged_moments
 from certpca.readers.base import DEFAULT_MEMORY, Reader
+from certpca.readers.blocks import with_holes_filled
 from certpca.readers.dense_reader import DenseReader, working_form
-from certpca.readers.moments import MISSING_GENOTYPE, Moments, sparse_moments
-from certpca.readers.sparse_reader import sparse_with_holes_filled
+from certpca.readers.missing import code_in, negatives
+from certpca.readers.moments import Moments
 from certpca.runtime.array_kinds import is_sparse, require_table
 from certpca.runtime.arrays import Array, Indices, Vector, is_host
 from certpca.runtime.errors import DataFileError, InvalidDataError, InvalidProblemError
@@ -56,32 +57,9 @@ class HeldColumns(Reader):
         """Return the same columns, some of whose values are marks of missing ones."""
         return HeldColumns(self.values, code)
 
-    def negatives(self) -> tuple[bool, bool]:
-        """Say whether the mark of missing genotypes occurs, and whether other negative numbers do."""
-        negative = self.values[self.values < 0]
-        return bool((negative == MISSING_GENOTYPE).any()), bool((negative != MISSING_GENOTYPE).any())
-
-    def block_moments(self, block: Any, code: int | None, *, center: bool) -> Moments:
-        """Read the moments of sparse columns off the entries stored."""
-        return (
-            sparse_moments(block, center=center)
-            if self.is_sparse
-            else super().block_moments(block, code, center=center)
-        )
-
-    def filled(self, columns: slice | Indices, dtype: Any, fill: Vector | None) -> Any:
-        """Keep sparse columns sparse."""
-        if self.is_sparse:
-            return sparse_with_holes_filled(self.read(columns), dtype, None if fill is None else fill[columns])
-        return super().filled(columns, dtype, fill)
-
     def parts(self, dtype: Any) -> Iterator[slice]:  # noqa: ARG002
         """Take all at once: a block is as large as may be converted."""
         yield slice(0, self.shape[1])
-
-    def column_blocks(self, dtype: Any, fill: Vector | None) -> Iterator[tuple[slice, Any]]:
-        """Give the one block; there is nothing to read ahead."""
-        yield slice(0, self.shape[1]), self.filled(slice(0, self.shape[1]), dtype, fill)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +76,7 @@ class _AsFactor:
         if not held.is_sparse:
             return DenseCovariance(held.values, *about).factor()
         fill = self.columns.mean if self.columns.has_nan else None
-        return SparseCovariance(sparse_with_holes_filled(held.values, held.dtype, fill), *about).factor()
+        return SparseCovariance(with_holes_filled(held.values, held.dtype, fill), *about).factor()
 
 
 @final
@@ -144,9 +122,8 @@ class DaskReader(Reader):
     def missing_code(self) -> int | None:
         """Look for -9 among integers that are otherwise not negative."""
         if not self._code_known:
-            seen = self.cluster.gather(self.cluster.map("look", HeldColumns.negatives, self.blocks))
-            if any(marks for marks, _ in seen) and not any(others for _, others in seen):
-                self._code = MISSING_GENOTYPE
+            self._code = code_in(self.cluster.gather(self.cluster.map("look", _negatives, self.blocks)))
+            if self._code is not None:
                 self.blocks = self.cluster.map("load", HeldColumns.with_code, self.blocks, code=self._code)
             self._code_known = True
         return self._code
@@ -389,6 +366,10 @@ def _held(columns: slice, source: Any) -> Reader:
 
 def _read(block: Reader, columns: slice | Indices) -> Any:
     return _own(block.read(columns))
+
+
+def _negatives(block: HeldColumns) -> tuple[bool, bool]:
+    return negatives(block.values)
 
 
 def _moments(block: Reader, center: bool) -> Moments:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certpca.formats.stored_arrays import GuardedArray, texts_of
+from certpca.readers.base import Reader
 from certpca.readers.dense_reader import DenseReader
-from certpca.readers.file_reader import FileReader
 from certpca.readers.sparse_reader import SparseReader
 from certpca.runtime.errors import DataFileError, InvalidDataError
 
@@ -51,7 +51,7 @@ def is_anndata(root: Any) -> bool:
     return _attribute(root, "encoding-type") == "anndata" or ("X" in root and "var" in root)
 
 
-def open_table(root: Any, file: str, array: str | None, memory: float) -> FileReader:
+def open_table(root: Any, file: str, array: str | None, memory: float) -> Reader:
     """Open the table of a group.
 
     Parameters
@@ -75,7 +75,7 @@ def open_table(root: Any, file: str, array: str | None, memory: float) -> FileRe
     return reader
 
 
-def open_matrix(item: Any, label: str, memory: float) -> FileReader:
+def open_matrix(item: Any, label: str, memory: float) -> Reader:
     """Open an array, or a group that holds a sparse one."""
     try:
         if is_group(item):

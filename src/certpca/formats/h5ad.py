@@ -4,14 +4,13 @@ from os import PathLike
 from pathlib import Path
 
 from certpca.formats.anndata_layout import open_table
-from certpca.readers.base import DEFAULT_MEMORY
-from certpca.readers.file_reader import FileReader
+from certpca.readers.base import DEFAULT_MEMORY, Reader
 from certpca.readers.reading import without_defaults
 from certpca.runtime.errors import CertpcaError, DataFileError
 from certpca.runtime.optional import require
 
 
-def read_h5ad(path: str | PathLike[str], *, layer: str | None = None, memory: float = DEFAULT_MEMORY) -> FileReader:
+def read_h5ad(path: str | PathLike[str], *, layer: str | None = None, memory: float = DEFAULT_MEMORY) -> Reader:
     """Open an AnnData file without reading it; the result is samples x variables wherever data are asked for.
 
     Dense tables and sparse ones by rows or columns are read as they are stored, and sparse ones stay sparse. Where

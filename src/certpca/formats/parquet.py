@@ -8,10 +8,12 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from certpca.readers.base import DEFAULT_MEMORY, bytes_in_use, runs
+from certpca.readers.base import DEFAULT_MEMORY, Reader
+from certpca.readers.blocks import as_run, bytes_in_use, runs
 from certpca.readers.dense_reader import working_form
-from certpca.readers.file_reader import LoadableReader, as_run
+from certpca.readers.loaded import Loaded
 from certpca.readers.reading import as_texts, without_defaults
+from certpca.readers.walks import ColumnWalk, RowWalk, Walk
 from certpca.runtime.arrays import Indices
 from certpca.runtime.errors import CertpcaError, DataFileError, InvalidProblemError
 from certpca.runtime.optional import require
@@ -75,7 +77,7 @@ def read_parquet(
 
 
 @final
-class ParquetReader(LoadableReader):
+class ParquetReader(Reader):
     """Numbers in a Parquet file; made by `read_parquet`."""
 
     def __init__(
@@ -93,7 +95,22 @@ class ParquetReader(LoadableReader):
         self.dtype = working_form(np.result_type(*self._kinds()))
         # By rows a product is one walk, but whole groups of rows are decoded at once.
         largest = max(groups) * self.shape[1] * self._bytes_of_value(np.float64)
-        self.by_columns = largest > self.bytes_allowed
+        self._columns_first = largest > self.bytes_allowed
+        self._loaded = Loaded(self._resident_bytes, lambda: self._numbers(list(range(len(groups))), self.names))
+
+    @property
+    def passes(self) -> float:
+        """How often the file has been read so far."""
+        return self._walked + self._loaded.passes
+
+    @property
+    def walk(self) -> Walk:
+        """By groups of rows where these fit the budget."""
+        return ColumnWalk(self) if self._columns_first else RowWalk(self)
+
+    def resident(self) -> Any:
+        """Load everything once, where the budget has room for it."""
+        return self._loaded.instead_of(self)
 
     def _chosen(self, columns: tuple[str, ...] | None, leave_out: set[str]) -> tuple[str, ...]:
         held = tuple(self._file.schema_arrow.names)
@@ -196,10 +213,6 @@ class ParquetReader(LoadableReader):
             del table
         return found
 
-    def resident_bytes(self) -> int:
+    def _resident_bytes(self) -> int:
         """Count the table, Arrow's copy of it and as much again to work with."""
         return self.shape[0] * self.shape[1] * (2 * self.dtype.itemsize + 8)
-
-    def load(self) -> NDArray[Any]:
-        """Decode everything."""
-        return self._numbers(list(range(self._edges.size - 1)), self.names)

@@ -19,7 +19,8 @@ from certpca.formats.text_files import PACKINGS, text_ending
 from certpca.formats.text_tables import read_text_table
 from certpca.genotypes.plink_text import SampleList
 from certpca.intake.inputs import checked_names
-from certpca.readers.base import DEFAULT_MEMORY, ArrayReader, Reader
+from certpca.readers.array_reader import ArrayReader
+from certpca.readers.base import DEFAULT_MEMORY, Reader
 from certpca.readers.reading import DEFAULTS, Texts, as_texts, require_header, without_defaults
 from certpca.readers.sparse_format import by_columns, sound_sparse
 from certpca.runtime.array_kinds import is_sparse, require_table

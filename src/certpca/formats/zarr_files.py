@@ -7,14 +7,13 @@ from typing import Any
 from certpca.formats.anndata_layout import is_anndata, is_group, is_sparse_group, open_matrix, open_table
 from certpca.formats.array_names import NAME_ARRAYS, chosen_array
 from certpca.formats.stored_arrays import texts_of
-from certpca.readers.base import DEFAULT_MEMORY
-from certpca.readers.file_reader import FileReader
+from certpca.readers.base import DEFAULT_MEMORY, Reader
 from certpca.readers.reading import without_defaults
 from certpca.runtime.errors import CertpcaError, DataFileError
 from certpca.runtime.optional import require
 
 
-def read_zarr(path: str | PathLike[str], *, array: str | None = None, memory: float = DEFAULT_MEMORY) -> FileReader:
+def read_zarr(path: str | PathLike[str], *, array: str | None = None, memory: float = DEFAULT_MEMORY) -> Reader:
     """Open a Zarr store without reading it; the result is samples x features wherever data are asked for.
 
     Chunks are walked over by rows or by columns, whichever decodes each of them once; the next block is
@@ -50,7 +49,7 @@ def read_zarr(path: str | PathLike[str], *, array: str | None = None, memory: fl
         raise DataFileError(msg) from error
 
 
-def _open(root: Any, store: str, array: str | None, memory: float) -> FileReader:
+def _open(root: Any, store: str, array: str | None, memory: float) -> Reader:
     if not is_group(root):
         if array is not None:
             msg = f"{store!r} is a single array; there is none named {array!r} to choose"

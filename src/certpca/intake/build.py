@@ -18,8 +18,10 @@ from certpca.operators.covariance import Covariance, DenseCovariance, SparseCova
 from certpca.operators.explicit import ExplicitOperator, SparseOperator
 from certpca.operators.kernel import KernelFunction, KernelOperator, named_kernel
 from certpca.operators.streamed import StreamedCovariance
-from certpca.readers.base import ArrayReader, Reader
-from certpca.readers.moments import Moments, dense_moments, genotype_code, sparse_moments
+from certpca.readers.array_reader import ArrayReader
+from certpca.readers.base import Reader
+from certpca.readers.missing import genotype_code
+from certpca.readers.moments import Moments, dense_moments, sparse_moments
 from certpca.readers.sparse_format import by_columns
 from certpca.results.certificate import Source
 from certpca.runtime.array_kinds import is_dask_array, is_sparse, require_table

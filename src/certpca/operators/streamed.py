@@ -10,8 +10,8 @@ from certpca.operators.base import Cost, Factor, Operator
 from certpca.operators.covariance import Covariance, DenseCovariance, SparseCovariance, Standardisation
 from certpca.operators.explicit import ExplicitOperator
 from certpca.operators.views import Restricted
-from certpca.readers.base import Reader, with_holes_filled
-from certpca.readers.sparse_reader import sparse_with_holes_filled
+from certpca.readers.base import Reader
+from certpca.readers.blocks import with_holes_filled
 from certpca.runtime.array_kinds import is_sparse
 from certpca.runtime.arrays import Array, Indices, Vector, namespace
 
@@ -52,7 +52,7 @@ class StreamedCovariance(Covariance):
         large = 8 * self.size**2 > self._data.bytes_allowed or self.size > FORMED_UP_TO
         if large or self.rows <= FORMED_FROM * self.size or self._data.by_columns:
             return None
-        total = self._data.scatter(self._columns.mean, self._columns.weight, self._fill)
+        total = self._data.walk.scatter(self._columns.mean, self._columns.weight, self._fill)
         return ExplicitOperator(self._in_units(total), self.names, self.description)
 
     def matmat(self, panel: Array) -> Array:
@@ -140,5 +140,5 @@ class StreamedCovariance(Covariance):
         about = (self._columns.take(indices), self.dtype, self.names_of(indices), self.description)
         if is_sparse(part):
             fill = None if self._fill is None else self._fill[indices]
-            return SparseCovariance(sparse_with_holes_filled(part, part.dtype, fill), *about)
+            return SparseCovariance(with_holes_filled(part, part.dtype, fill), *about)
         return DenseCovariance(np.ascontiguousarray(part), *about)

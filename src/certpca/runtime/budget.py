@@ -17,6 +17,7 @@ from typing import Any
 
 from certpca.runtime.checkpoint import Checkpoint
 from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.packing import Adopt, Kept
 from certpca.runtime.rounded import times_two_to
 
 DEFAULT_SECONDS = 600.0  # for a call that proves something, where no budget is given
@@ -221,29 +222,36 @@ class Progress:
             self.interrupt()
         return not self.exhausted
 
-    def load(self, name: str) -> Any:
-        """Return a state that was stored under this name, or None, and go on with its history."""
-        stored = None if self.checkpoint is None else self.checkpoint.load(name)
-        if stored is None:
+    def load(
+        self, name: str, kind: Any = Any, *, about: Any = None, kept: Kept | None = None, adopt: Adopt | None = None
+    ) -> Any:
+        """Return a state of that kind that was stored under this name, or None, and go on with its history.
+
+        One that was stored `about` something else is none.
+        """
+        hint = tuple[float, list[Step], Any, kind]
+        stored = None if self.checkpoint is None else self.checkpoint.load(name, hint, kept=kept, adopt=adopt)
+        if stored is None or stored[2] != about:
             return None
         self.resumed = True
-        self.earlier = max(self.earlier, stored["seconds"])
-        self._history = [Step(*fields) for fields in stored["history"]]
-        return stored["state"]
+        self.earlier = max(self.earlier, stored[0])
+        self._history = stored[1]
+        return stored[3]
 
-    def store(self, name: str, state: Callable[[], Any], *, now: bool = False) -> None:
+    def store(self, name: str, state: Any, *, now: bool = False, about: Any = None, kept: Kept | None = None) -> None:
         """Store a state where there is a checkpoint, unless one was stored a moment ago; `now` stores in any case."""
         if self.checkpoint is not None:
-            self.checkpoint.store(name, lambda: self._with_history(state()), now=now)
+            self.checkpoint.store(name, (self.seconds, self._history, about, state), now=now, kept=kept)
 
-    def finish(self, name: str, state: Callable[[], Any]) -> None:
+    def finish(self, name: str, state: Any) -> None:
         """Store the result of a part of the run, unless the part ended early, in place of all states of that part."""
-        if self.checkpoint is not None and not self.exhausted and not self.cut_short:
-            self.checkpoint.finish(name, lambda: self._with_history(state()))
+        if self.checkpoint is not None and self.whole:
+            self.checkpoint.finish(name, (self.seconds, self._history, None, state))
 
-    def _with_history(self, state: Any) -> dict[str, Any]:
-        history = [[step.seconds, step.objective, step.upper_bound, step.note] for step in self._history]
-        return {"seconds": self.seconds, "history": history, "state": state}
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was left out for want of time, so that what was found is what any run would find."""
+        return not self.exhausted and not self.cut_short
 
     @contextlib.contextmanager
     def until_interrupted(self, *, terminated: bool = False) -> Iterator[None]:

@@ -79,9 +79,9 @@ class Choice:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw what is captured and proved at each sparsity, the criterion, and the recommendation; return the axes."""
-        from certpca.frontends.plots.figures import draw_choice
+        from certpca.plots import draw
 
-        return draw_choice(self.path, self.scores, self.errors, LABELS[self.method], self.sparsity, ax)
+        return draw("choice", self.path, self.scores, self.errors, LABELS[self.method], self.sparsity, ax=ax)
 
     def __str__(self) -> str:
         """Give the reason."""

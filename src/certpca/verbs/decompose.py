@@ -9,7 +9,8 @@ import numpy as np
 
 from certpca.intake import DataOptions, as_operator
 from certpca.operators import Operator
-from certpca.operators.deflation import SEMIDEFINITE, checked_deflation, deflate
+from certpca.operators.deflation import deflate
+from certpca.operators.deflations import deflation_named, semidefinite_ones
 from certpca.results.certificate import Certificate
 from certpca.results.solution import Solution
 from certpca.runtime.arrays import Vector, to_vector
@@ -175,11 +176,11 @@ def decompose(
     generator(rng)
     operator = as_operator(data, **options)
     counts = checked_counts(n_components, sparsity, operator.size, disjoint=checked_flag(disjoint, "disjoint"))
-    checked_deflation(deflation)
-    if certify and len(counts) > 1 and not disjoint and deflation not in SEMIDEFINITE:
+    way = deflation_named(deflation)
+    if certify and len(counts) > 1 and not disjoint and not way.semidefinite:
         msg = (
             f"{deflation} deflation can leave a matrix with negative eigenvalues, for which there are no certificates; "
-            f"use deflation={' or '.join(map(repr, SEMIDEFINITE))}"
+            f"use deflation={' or '.join(map(repr, semidefinite_ones()))}"
         )
         raise InvalidProblemError(msg)
     trace = operator.trace()

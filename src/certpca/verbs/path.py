@@ -269,7 +269,7 @@ class _Search:
     def _store(self, *, now: bool = False) -> None:
         """Store where the search stands, unless it was cut short since it was stored last."""
         if not self._progress.exhausted and not self._progress.cut_short:
-            self._progress.store("search", self._state, now=now)
+            self._progress.store("search", self._state(), now=now)
 
     def _state(self) -> dict[str, Any]:
         return {

@@ -13,7 +13,6 @@ from certpca.bounds.proof_costs import ProofCosts
 from certpca.intake import DataOptions, as_operator
 from certpca.operators import Operator, on_host
 from certpca.results.certificate import PROVED_OPTIMAL
-from certpca.results.codec import candidate_from_state, candidate_state
 from certpca.results.solution import Candidate, Solution, ending
 from certpca.results.status import Status
 from certpca.runtime.arrays import fix_sign
@@ -210,13 +209,12 @@ def _nothing_can_be_proved(operator: Operator, progress: Progress) -> bool:
 def _proposed(
     operator: Operator, count: int, method: Solver, progress: Progress, rng: np.random.Generator
 ) -> Candidate:
-    state = progress.load("candidate")
-    if state is not None:
-        known = candidate_from_state(state)
+    known: Candidate | None = progress.load("candidate", Candidate)
+    if known is not None:
         if known.certificate is not None:
             verified(known.certificate, examiner_of(operator))
         return known
     seen = operator if method.runs_on_device else on_host(operator)
     candidate = method.propose(seen, count, progress, rng)
-    progress.finish("candidate", lambda: candidate_state(candidate))
+    progress.finish("candidate", candidate)
     return candidate

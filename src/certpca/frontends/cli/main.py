@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from certpca import __version__
 from certpca.frontends.cli.commands import commands
@@ -18,15 +18,34 @@ FORMATS = (
 
 
 class _Parser(argparse.ArgumentParser):
-    """Errors in one line, and a pointer to the help."""
+    """Errors in one line, with what may have been meant and a pointer to the help."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self._given = [str(word).partition("=")[0] for word in args or ()]
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        self.exit(EXIT_BAD_INPUT, f"certpca: {message} (see {self.prog} --help)\n")
+        self.exit(EXIT_BAD_INPUT, f"certpca: {message}{self._meant()} (see {self.prog} --help)\n")
+
+    def _meant(self) -> str:
+        """Ask whether a wrong word was meant to be a command or an option that there is."""
+        from certpca.runtime.did_you_mean import did_you_mean
+
+        commands = [name for action in self._actions if isinstance(action.choices, dict) for name in action.choices]
+        options = [name for name in self._option_string_actions if name.startswith("--")]
+        for word in self._given:
+            if commands and not word.startswith("-"):
+                return "" if word in commands else did_you_mean(word, commands)
+            if word.startswith("--") and not any(name.startswith(word) for name in options):
+                return did_you_mean(word, options)
+        return ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    options = _parser().parse_args(arguments)
+    options, unknown = _parser().parse_known_args(sys.argv[1:] if arguments is None else arguments)
+    if unknown:
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         _require_writable(options)
         status = int(options.run(options))
@@ -57,7 +76,7 @@ def _require_writable(options: argparse.Namespace) -> None:
         if getattr(options, name, None) is not None:
             require_writable(getattr(options, name))
     if getattr(options, "plot", None) is not None:
-        from certpca.frontends.plots.figures import require_drawable
+        from certpca.plots import require_drawable
 
         require_drawable(options.plot)
     if getattr(options, "checkpoint", None) is not None:
@@ -71,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, command in commands().items():
         options = known.add_parser(name, help=command.HELP, epilog=FORMATS if command.READS_FILES else None)
         command.add_options(options)
-        options.set_defaults(run=command.run)
+        options.set_defaults(run=command.run, parser=options)
     return parser
 
 

@@ -104,13 +104,6 @@ def preparation(options: argparse.Namespace, table: Any) -> dict[str, Any]:
     return {**origin, "covariance": True, **_device(options)}
 
 
-def started(options: argparse.Namespace, *, proving: bool) -> Any:
-    """Start the clock of a command."""
-    from certpca.frontends.cli.command_run import CommandRun
-
-    return CommandRun(options.time_limit, proving=proving and getattr(options, "checkpoint", None) is None)
-
-
 def usage_error(message: str) -> CertpcaError:
     """Say what was wrong about the options."""
     from certpca.runtime.errors import InvalidProblemError

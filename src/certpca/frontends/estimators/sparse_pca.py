@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from certpca.intake import from_data
 from certpca.operators import Operator
 from certpca.operators.covariance import Covariance
-from certpca.readers.moments import dense_moments, possible_code, sparse_moments
+from certpca.readers.missing import possible_code
+from certpca.readers.moments import dense_moments, sparse_moments
 from certpca.readers.sparse_format import by_columns, sound_sparse
 from certpca.results.status import Status
 from certpca.runtime.array_kinds import is_sparse

@@ -24,6 +24,7 @@ from certpca.verbs.path import path as find_path
 from certpca.verbs.solve import solve
 
 EXTRA_SECONDS = 30.0  # for what only the report needs: a second component, and a path where one is asked for
+LARGEST = 30  # bars that fit a page
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class Facts:
 
     With data, `solution` and `path` are recomputed from them. `other_names` says that the result names features
     otherwise than the data do. A path that the data contradict is left out, and `path_refusal` says why.
+    `largest` is how many loadings are drawn.
     """
 
     solution: Solution
@@ -86,6 +88,7 @@ class Facts:
     path_refusal: str = ""
     inside_names: tuple[str, ...] = ()
     other_names: bool = False
+    largest: int = LARGEST
 
     @property
     def refused(self) -> bool:
@@ -103,6 +106,16 @@ class Facts:
         """The total variance, or NaN where the result does not tell."""
         ratio = self.solution.explained_variance_ratio
         return self.solution.objective / ratio if ratio > 0 else math.nan
+
+    @property
+    def total(self) -> float | None:
+        """The total variance where shares of it can be drawn."""
+        return self.trace if self.trace > 0 and math.isfinite(100 / self.trace) else None
+
+    @property
+    def by_magnitude(self) -> list[int]:
+        """The positions of the support by falling magnitude of the loadings."""
+        return [int(j) for j in np.argsort(-np.abs(self.solution.loadings), kind="stable")]
 
 
 def gather(

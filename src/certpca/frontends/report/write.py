@@ -1,11 +1,12 @@
 """From a solution to a file."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from certpca.frontends.report.compose import LARGEST, compose
-from certpca.frontends.report.facts import Facts, Files, gather
+from certpca.frontends.report.compose import compose
+from certpca.frontends.report.facts import LARGEST, Facts, Files, gather
 from certpca.frontends.report.markdown import to_markdown
 from certpca.frontends.report.page import to_html
 from certpca.frontends.report.picture import save_picture
@@ -97,10 +98,11 @@ def write_report(
         listener=listener,
         **options,
     )
+    facts = replace(facts, largest=largest)
+    document = compose(facts, title=title)
     if form in ("png", "svg"):
-        save_picture(facts, target, form, title=title, largest=largest)
+        save_picture(document, target, form)
     else:
-        document = compose(facts, title=title, largest=largest)
         write_text_whole(target, to_html(document) if form == "html" else to_markdown(document))
     return facts
 
