@@ -37,8 +37,7 @@ from certpca.runtime.arrays import Indices, Vector, to_vector
 from certpca.runtime.budget import Late, Progress, never
 from certpca.runtime.errors import DataFileError, InvalidProblemError
 from certpca.runtime.resumable import once
-from certpca.search.krylov import leading_eigenpairs, leading_on_support
-from certpca.search.sample_space import leading_directions
+from certpca.search.krylov import leading_directions, leading_eigenpairs, leading_on_support
 
 ROW_SUMS_UP_TO = 4096  # features up to which every pair of columns is multiplied
 ALWAYS_OPTIMAL = 200  # features up to which the optimum is proved, whatever gap was asked for

@@ -8,7 +8,7 @@ from certpca.bounds import pipeline as search
 from certpca.checker.data import prepare
 from certpca.checker.rules import l0_reduced
 from certpca.checker.rules import l0_reduced_random as reduced
-from certpca.search.sample_space import leading_directions
+from certpca.search.krylov import leading_directions
 
 
 @pytest.fixture
