@@ -17,6 +17,7 @@ from certpca.bounds.goals import Goal, Incumbent, Known, Shared
 from certpca.bounds.l0_dual.features import dual_depth
 from certpca.bounds.l0_dual.problem import DualPoint, DualProblem
 from certpca.bounds.near_one import NearExaminer
+from certpca.bounds.pair_rows.maker import paired
 from certpca.bounds.proving import Prover
 from certpca.bounds.sdp import solve_relaxation
 from certpca.bounds.sdp.clipped import DIRECTIONS
@@ -266,9 +267,10 @@ class _Proof:
     def _searched(self, certificate: Certificate) -> Certificate:
         """Search over supports, where few features are left."""
         goal, progress = self._goal, self._progress
-        searchable = goal.branching and self._features.size <= TREE_UP_TO and not progress.exhausted
-        if not searchable or self._near_enough(certificate.upper_bound):
+        if not goal.branching or progress.exhausted or self._near_enough(certificate.upper_bound):
             return certificate
+        if self._features.size > TREE_UP_TO:
+            return self._paired(certificate)
         with progress.setting_aside(self._screening_seconds):
             tree, evidence, reached = _tree(
                 self._features, self._sparsity, self._incumbent, goal, self._small, progress
@@ -278,6 +280,14 @@ class _Proof:
         whole = {**self._screening, **evidence}
         searched = once(lambda: self._proved("search-tree", whole, tree), progress, "tree-certificate", Certificate)
         return min(certificate, searched, key=_bound_of)
+
+    def _paired(self, certificate: Certificate) -> Certificate:
+        """Look at all pairs of features, where supports are small."""
+        host = self._incumbent.operator
+        found = paired(host, self._sparsity, self._incumbent, self._goal, self._progress, self._costs)
+        if found is None or not found.bound < certificate.upper_bound:
+            return certificate
+        return min(certificate, self._proved("pair-rows", found.evidence, found.tree), key=_bound_of)
 
     def _semidefinite(self, earlier: Certificate) -> Certificate:
         """Solve the semidefinite relaxation."""

@@ -1,6 +1,5 @@
 """The rule of `pair-rows`: whatever is stored, no support captures more than it says."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -9,65 +8,39 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import certpca
-from certpca.bounds.pair_rows.search import search
-from certpca.bounds.pair_rows.strongest import strongest
 from certpca.checker import check, examine
 from certpca.results.certificate import Certificate
 from certpca.results.errors import CertificateError
 from tests.brute_force import brute_force
 
 
-def made(data: np.ndarray, k: int, *, target_gap: float = 0.0, states: int = 100) -> Certificate:
-    """Certify by pairs alone, stopping after some states of the search."""
-    operator = certpca.from_data(data)
-    solution = certpca.solve(operator, k)
-    base = certpca.certify(operator, k, solution=solution, budget=certpca.Budget(steps=1), branching=False)
-    pairs = strongest(operator.factor(), k - 1, lambda: False)
-    assert pairs is not None
-    found = None
-    for _, found in zip(
-        range(states),
-        search(pairs, k, solution.support, solution.objective, target_gap, lambda: False),
-        strict=False,
-    ):
-        pass
-    assert found is not None
-    certificate = replace(
-        base,
-        kind="pair-rows",
-        evidence=found.evidence(),
-        tree=found.records(),
-        outside=0,
-        inside=0,
-        upper_bound=math.inf,
-    )
-    return replace(certificate, upper_bound=examine(certificate, operator.source()).upper_bound)
+def made(data: np.ndarray, k: int, steps: int | None = None) -> Certificate:
+    """Certify where few pairs of features matter, from a first dual point that leaves too many for a tree."""
+    budget = None if steps is None else certpca.Budget(steps=steps)
+    return certpca.certify(data, k, target_gap=1e-6, budget=budget)
 
 
 def planted(rng: np.random.Generator, rows: int, size: int) -> np.ndarray:
     data = rng.standard_normal((rows, size))
-    data[:, :5] += 2 * rng.standard_normal((rows, 1))
+    data[:, :5] += rng.standard_normal((rows, 1))
     return data
 
 
 def test_optima_are_proved_and_features_decided(rng):
-    data = planted(rng, 60, 300)
+    data = planted(rng, 60, 700)
     certificate = made(data, 5)
     proof = check(certificate, certpca.from_data(data).source())
     assert proof.gap < 1e-6
-    assert proof.outside.size > 250
+    assert proof.outside.size > 600
     assert not set(proof.outside.tolist()) & set(certificate.support.tolist())
 
 
 def test_the_first_bound_alone(rng):
-    data = planted(rng, 60, 300)
-    certificate = made(data, 5, states=1)
-    assert certificate.tree is None
-    assert check(certificate, certpca.from_data(data).source()).upper_bound == certificate.upper_bound
-
-
-def brute(data: np.ndarray, k: int) -> float:
-    return brute_force(np.cov(data.T), k)[0]
+    data = planted(rng, 60, 700)
+    found = replace(made(data, 5), tree=None)
+    kept = {name: array for name, array in found.evidence.items() if name.startswith("rows_") and name != "rows_left"}
+    proof = examine(replace(found, evidence=kept), certpca.from_data(data).source())
+    assert found.objective < proof.upper_bound < 1.2 * found.objective
 
 
 @given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 5), choice=st.data())
@@ -144,3 +117,12 @@ def test_nonsense_is_refused(rng, name, value, why):
         source = certpca.from_data(data).source()
     with pytest.raises(CertificateError, match=why):
         examine(certificate, source)
+
+
+@pytest.mark.parametrize("power", [-400, 400])
+def test_any_units(power, rng):
+    data = planted(rng, 60, 700)
+    plain, moved = made(data, 5), made(np.ldexp(data, power), 5)
+    assert plain.kind == moved.kind == "pair-rows"
+    assert np.ldexp(moved.upper_bound, -2 * power) == pytest.approx(plain.upper_bound, rel=1e-6)
+    assert certpca.verify(moved, np.ldexp(data, power)).gap < 1e-5

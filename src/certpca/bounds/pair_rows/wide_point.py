@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certpca.bounds.pair_bound.points import PairPoint, largest_eigenvalue
+from certpca.bounds.pair_bound.points import PairPoint, StoredPoint, largest_eigenvalue
 from certpca.bounds.pair_rows.strongest import Strongest
 from certpca.runtime.arrays import Indices, Vector
 
@@ -16,15 +16,16 @@ ROW_ENTRIES = 1 << 24  # that are looked at together
 class WidePoint:
     """A point on some rows, c and α₀ for the others, its bound, and that of supports with each feature."""
 
-    own: PairPoint
+    own: StoredPoint
     shift: float
     rest: float
     bound: float
     forced: Vector
 
 
-def widened(pairs: Strongest, own: PairPoint, sparsity: int, captured: float) -> WidePoint:
+def widened(pairs: Strongest, point: StoredPoint, sparsity: int, captured: float) -> WidePoint:
     """Choose the two numbers, and evaluate the bound for all supports and for those with a given feature."""
+    own = point.unpacked()
     rows = pairs.products(own.features)
     others = np.setdiff1d(np.arange(pairs.size), own.features)
     inner = rows[:, own.features]
@@ -36,7 +37,7 @@ def widened(pairs: Strongest, own: PairPoint, sparsity: int, captured: float) ->
     shift = min(shifts, key=lambda shift: _top(_rows(pairs, own, cross, others, shift, leading, sparsity)[0], sparsity))
     sums, last, shares = _rows(pairs, own, cross, others, shift, leading, sparsity)
     forced = _forced(own, others, sums, last, shares, sparsity)
-    return WidePoint(own, shift, leading - shift, leading + _top(sums, sparsity), leading + forced)
+    return WidePoint(point, shift, leading - shift, leading + _top(sums, sparsity), leading + forced)
 
 
 def _rows(
