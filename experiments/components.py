@@ -104,7 +104,9 @@ def _kernel() -> dict[str, Any]:
     for gamma in GAMMAS:
         values = KernelPCA(kernel="rbf", gamma=gamma).fit(points).eigenvalues_
         for sparsity in SAMPLES_USED:
-            model = certpca.SparseKernelPCA(2, sparsity, kernel="rbf", gamma=gamma, random_state=SEED).fit(points)
+            model = certpca.SparseKernelPCA(
+                n_components=2, sparsity=sparsity, kernel="rbf", gamma=gamma, random_state=SEED
+            ).fit(points)
             rows.append(
                 {
                     "gamma": gamma,
@@ -114,7 +116,9 @@ def _kernel() -> dict[str, Any]:
                     "dense": (values[:2] / values.sum()).tolist(),
                 }
             )
-    model = certpca.SparseKernelPCA(2, DRAWN[1], kernel="rbf", gamma=DRAWN[0], certify=True, random_state=SEED)
+    model = certpca.SparseKernelPCA(
+        n_components=2, sparsity=DRAWN[1], kernel="rbf", gamma=DRAWN[0], certify=True, random_state=SEED
+    )
     model.set_params(time_limit=40).fit(points)
     low, high = points.min(axis=0) - 0.3, points.max(axis=0) + 0.3
     across, up = np.linspace(low[0], high[0], 60), np.linspace(low[1], high[1], 40)

@@ -172,7 +172,7 @@ def test_the_solver_agrees_with_brute_force(kind, rng):
 @pytest.mark.parametrize("gap", [1e-6, 1e-3, 0.2])
 def test_wider_gaps_are_kept(gap, rng):
     matrix = np.cov(rng.standard_normal((20, 18)).T)
-    solution = solved(matrix, 6, BranchAndBound(gap=gap), covariance=True)
+    solution = solved(matrix, 6, BranchAndBound(target_gap=gap), covariance=True)
     optimum = best_value(matrix, 6)
     assert solution.status is (Status.OPTIMAL if solution.gap <= 1e-6 else Status.WITHIN_GAP)
     assert solution.gap <= gap
@@ -325,9 +325,9 @@ def test_an_empty_start_is_improved_by_splits(rng, monkeypatch):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"gap": -1e-9},
-        {"gap": 1.0},
-        {"gap": float("nan")},
+        {"target_gap": -1e-9},
+        {"target_gap": 1.0},
+        {"target_gap": float("nan")},
         {"nodes": -1},
         {"workers": 0},
         {"memory": 0.0},
@@ -379,5 +379,5 @@ def test_command_line_round_trip(tmp_path, rng, capsys):
     assert "proved optimal" in capsys.readouterr().out
     assert main(["verify", str(tmp_path / "result.certificate.json"), str(table)]) == 0
     assert "The certificate holds" in capsys.readouterr().out
-    assert main([*arguments, "--set", "gap=2"]) == 2
+    assert main([*arguments, "--set", "target-gap=2"]) == 2
     assert "gap must lie in" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import certpca
 from certpca import Budget, Status, Step, decompose
 from certpca.operators.deflations import DEFLATIONS, Deflation, register, semidefinite_ones
 from certpca.runtime.errors import InvalidProblemError
-from certpca.verbs.decompose import _joint_variance
+from certpca.verbs.components import joint_variance
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_dependent_components_add_nothing() -> None:
     assert found.total_variance <= values.sum() * (1 + 1e-12)
     same = decompose(np.diag([2.0, 2.0, 1.0]), 1, 1, covariance=True)
     doubled = np.repeat(same.loadings, 2, axis=1)
-    adjusted, total = _joint_variance(same.operator, doubled)
+    adjusted, total = joint_variance(same.operator, doubled)
     assert adjusted.tolist() == [2.0, 0.0]
     assert total == pytest.approx(2.0)
 
@@ -151,7 +151,7 @@ def test_certificates_verify_on_their_problems(data: np.ndarray, form: str, defl
 @pytest.mark.parametrize("certify", [False, True])
 def test_disjoint_supports(data: np.ndarray, certify: bool) -> None:
     names = list("abcdefghij")
-    found = decompose(data, 3, [4, 3, 3], disjoint=True, certify=certify, names=names, deflation="hotelling")
+    found = decompose(data, 3, [4, 3, 3], disjoint=True, certify=certify, names=names)
     members = np.concatenate([component.support for component in found.components])
     assert sorted(members.tolist()) == list(range(10))
     matrix = np.cov(data.T)

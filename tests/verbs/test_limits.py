@@ -149,7 +149,7 @@ def test_solvers_end_inside_their_long_steps(clock: Clock, slow_data: Any, solve
 
 
 def test_relaxation_ends_inside_its_long_steps(clock: Clock, slow_data: Any) -> None:
-    found = certpca.solve_sdp(slow_data, 10, gap=1e-9, budget=Budget(seconds=20))
+    found = certpca.solve_sdp(slow_data, 10, target_gap=1e-9, budget=Budget(seconds=20))
     assert clock.now <= 24
     assert found.status is Status.OUT_OF_BUDGET
     assert found.lower <= found.upper
@@ -168,7 +168,9 @@ def test_every_component_exists_whatever_the_limit(clock: Clock, slow_data: Any,
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("model", [certpca.SparsePCA(10, n_components=3), certpca.SparseKernelPCA(3, 10)])
+@pytest.mark.parametrize(
+    "model", [certpca.SparsePCA(n_components=3, sparsity=10), certpca.SparseKernelPCA(n_components=3, sparsity=10)]
+)
 def test_estimators_have_the_shape_that_was_asked_for(slow_data: Any, model: Any) -> None:
     scores = model.set_params(time_limit=1e-6).fit_transform(slow_data)
     assert scores.shape == (40, 3)
@@ -179,7 +181,7 @@ def test_estimators_have_the_shape_that_was_asked_for(slow_data: Any, model: Any
 def test_time_before_the_search_counts(clock: Clock, slow_data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     clock.slow(monkeypatch, sparse_pca, "from_data", 50.0)
     with pytest.warns(UserWarning, match="stopped at the budget"):
-        certpca.SparsePCA(10, time_limit=20.0).fit(slow_data)
+        certpca.SparsePCA(sparsity=10, time_limit=20.0).fit(slow_data)
     assert clock.now <= 55
 
 

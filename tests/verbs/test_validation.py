@@ -15,7 +15,9 @@ VERBS: dict[str, Any] = {
     "certify": lambda **more: certpca.certify(DATA, **{"sparsity": 3, **more}),
     "path": lambda **more: certpca.path(DATA, **{"sparsities": [2, 3], "certify": True, **more}),
     "decompose": lambda **more: certpca.decompose(DATA, **{"n_components": 2, "sparsity": 3, "certify": True, **more}),
-    "choose": lambda **more: certpca.choose_sparsity(DATA, **{"sparsities": [2, 3], **more}),
+    "choose": lambda **more: certpca.choose_sparsity(DATA, **{"sparsities": [2, 3], "certify": True, **more}),
+    "folds": lambda **more: certpca.choose_sparsity(DATA, [2], **{"method": "cross-validation", **more}),
+    "halves": lambda **more: certpca.choose_sparsity(DATA, [2], **{"method": "stability", **more}),
     "relaxation": lambda **more: certpca.solve_sdp(DATA, **{"sparsity": 3, **more}),
     "estimator": lambda **more: certpca.SparsePCA(**{"sparsity": 3, "certify": True, **more}).fit(DATA),
     "kernel": lambda **more: certpca.SparseKernelPCA(**{"sparsity": 3, "certify": True, **more}).fit(DATA),
@@ -25,7 +27,7 @@ LIMITED = ["solve", "certify", "path", "decompose", "choose", "relaxation"]
 NOT_WHOLE = [math.nan, -1, 0, 2.5, "3", True]
 NOT_FLAGS = ["yes", 1, None, math.nan]
 WRONG: list[tuple[str, list[str], list[Any], str]] = [
-    ("target_gap", PROVING, [math.nan, math.inf, -1, 1.0, 0.5j, "x", True, None, [1]], r"must lie in \[0, 1\), got"),
+    ("target_gap", PROVING, [math.nan, math.inf, -1, 1.0, 0.5j, "x", True, [1]], r"must lie in \[0, 1\), got"),
     (
         "sparsity",
         ["solve", "certify", "decompose", "relaxation", "estimator", "kernel"],
@@ -45,24 +47,34 @@ WRONG: list[tuple[str, list[str], list[Any], str]] = [
         r"rng \(--seed\) must",
     ),
     ("budget", LIMITED, [5, "fast", math.nan, True], "budget must be a Budget, such as"),
-    ("time_limit", ["estimator", "kernel"], [0, -1, math.nan, "5", True], "time_limit must be a positive number"),
+    (
+        "time_limit",
+        [*LIMITED, "estimator", "kernel"],
+        [0, -1, math.nan, "5", True],
+        "time_limit must be a positive number",
+    ),
     ("listener", LIMITED, [5, "x"], "listener must be a function of one Step"),
     ("n_components", ["decompose", "estimator", "kernel"], [*NOT_WHOLE, 21], "n_components must be a whole number in"),
     ("certify", ["solve", "path", "decompose", "choose", "estimator", "kernel"], NOT_FLAGS, "certify must be True or"),
-    ("checkpoint", ["solve", "certify", "path"], [5, True, math.nan], "checkpoint must be the name of a folder"),
+    (
+        "checkpoint",
+        ["solve", "certify", "path", "decompose", "choose"],
+        [5, True, math.nan],
+        "checkpoint must be the name of a folder",
+    ),
     ("depth", ["certify"], [*NOT_WHOLE, math.inf], "depth must be a positive number of directions"),
     ("branching", ["certify"], NOT_FLAGS, "branching must be True or False"),
     ("semidefinite", ["certify"], NOT_FLAGS, "semidefinite must be True or False"),
     ("warm", ["certify"], [5, "x"], "warm must be a certificate"),
     ("solution", ["certify"], [5, "x"], "solution must be a solution"),
     ("memory", ["relaxation"], [0, -1, math.nan, math.inf, "5", True], "memory must be a positive number of GiB"),
-    ("gap", ["relaxation"], [0, 1, -1, math.nan, "5", True], r"gap must lie in \(0, 1\)"),
+    ("target_gap", ["relaxation"], [0, 1, -1, math.nan, "5", True], r"target_gap must lie in \(0, 1\)"),
     ("warm", ["relaxation"], [5, "x"], "warm must be a relaxation"),
     ("refit", ["solve"], NOT_FLAGS, "refit must be True or False"),
     ("disjoint", ["decompose", "estimator"], NOT_FLAGS, "disjoint must be True or False"),
-    ("folds", ["choose"], [1, *NOT_WHOLE], "folds must be a whole number of at least 2"),
-    ("subsamples", ["choose"], [1, *NOT_WHOLE], "subsamples must be a whole number of at least 2"),
-    ("stable", ["choose"], [0, 1.5, "x", True, math.nan], r"stable must lie in \(0, 1\]"),
+    ("folds", ["folds"], [1, *NOT_WHOLE], "folds must be a whole number of at least 2"),
+    ("subsamples", ["halves"], [1, *NOT_WHOLE], "subsamples must be a whole number of at least 2"),
+    ("stable", ["halves"], [0, 1.5, "x", True, math.nan], r"stable must lie in \(0, 1\]"),
 ]
 
 

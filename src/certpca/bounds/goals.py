@@ -111,3 +111,10 @@ class Goal:
         """Whether the gap is as small as asked for."""
         # A certificate claims a little more than it proves, so no gap is smaller than that.
         return bound <= 0 or 1 - objective / bound <= max(self.target_gap, 2 * ROUNDED_UP)
+
+    def usable_warm(self, fingerprint: str) -> Certificate | None:
+        """Return the earlier certificate if it holds one dual point for all features of the same data."""
+        warm = self.warm
+        if warm is None or warm.kind != "l0-dual" or warm.fingerprint != fingerprint or "screen_level" in warm.evidence:
+            return None
+        return warm

@@ -87,14 +87,31 @@ def from_matrix(matrix: Any, *, device: str | None = None, names: Any = None) ->
 
     Parameters
     ----------
-    matrix
+    matrix : array_like, sparse matrix or DataFrame
         Symmetric positive semidefinite: NumPy or another array library, scipy.sparse, or a
         pandas or polars DataFrame. Rounding-size asymmetry is averaged away; eigenvalues
         down to -1e-6 of the largest are accepted, as published matrices have them.
-    device
+    device : str, optional
         Where to compute, as in `from_data`.
-    names
+    names : sequence of str, optional
         One name for each feature. Taken from a DataFrame's columns by default.
+
+    Returns
+    -------
+    Operator
+        What every verb takes as `data`.
+
+    Raises
+    ------
+    InvalidDataError
+        Where the matrix is not square, symmetric, finite or positive semidefinite.
+    InvalidProblemError
+        Where it cannot be moved to the device.
+
+    See Also
+    --------
+    from_data : Samples x features.
+    from_kernel : The kernel matrix of samples.
 
     Examples
     --------
@@ -134,30 +151,49 @@ def from_data(
 
     Parameters
     ----------
-    data
+    data : array_like, DataFrame or reader
         NumPy array of any real type (memory-mapped too; int8 stays int8), an array of another
         library, scipy.sparse CSR or CSC (kept sparse), a pandas or polars DataFrame, an AnnData object (its X), a dask
         array, or a reader of a file (`read_plink`, `read_h5ad`, `read_zarr`, `read_parquet`, `open_npy`), which is
         never in memory as a whole unless it fits the memory budget of the reader.
-    center
+    center : bool
         Subtract column means, implicitly.
-    scale
+    scale : bool or {"2pq"}
         Divide by column standard deviations, implicitly: the correlation matrix. Without
         centring, divide by the root mean square. ``"2pq"`` divides genotypes (0, 1, 2) by √(2p(1 − p)) instead, as
         geneticists do, where p is half the mean of a column.
-    missing
+    missing : {"error", "mean"}
         ``"error"`` refuses missing values (NaN; -9 in integers that are otherwise not
         negative); ``"mean"`` puts the column mean there, which is zero after centring.
-    ddof
+    ddof : int, optional
         Products are divided by rows minus ddof; by default 1 when centred, 0 when not.
-    device
+    device : str, optional
         Where to compute: ``"cuda"`` moves the data to a GPU once, through torch or CuPy, where that helps (products,
         certificates); what is proved is proved on the host. By default data are used where they are.
-    client
-        A `distributed.Client`: its workers hold the data in blocks of columns and compute products and certificates.
+    client : distributed.Client, optional
+        Its workers hold the data in blocks of columns and compute products and certificates.
         They read PLINK files and memory maps themselves; other data are sent to them. See docs/large_data.md.
-    names
+    names : sequence of str, optional
         One name for each feature. Taken from a DataFrame's columns by default.
+
+    Returns
+    -------
+    Operator
+        What every verb takes as `data`.
+
+    Raises
+    ------
+    InvalidDataError
+        Where the data cannot be used as they are; the message names a column and what to do.
+    InvalidProblemError
+        Where an option has no meaning for these data.
+    ClusterError
+        Where the cluster of the client cannot do the work.
+
+    See Also
+    --------
+    from_matrix : A covariance matrix that is known already.
+    load_table : Data from a file.
 
     Examples
     --------
@@ -287,17 +323,32 @@ def from_kernel(
 
     Parameters
     ----------
-    samples
-        Samples x features, dense or scipy.sparse; or, with ``kernel="precomputed"``, the kernel matrix.
-    kernel
-        ``"linear"``, ``"rbf"``, ``"polynomial"``, ``"precomputed"``, or a positive semidefinite
-        function of two blocks of rows that returns the matrix of kernel values.
-    center
+    samples : array_like or sparse matrix
+        Samples x features; or, with ``kernel="precomputed"``, the kernel matrix.
+    kernel : {"linear", "rbf", "polynomial", "precomputed"} or callable
+        A name, or a positive semidefinite function of two blocks of rows that returns the matrix of kernel values.
+    center : bool
         Centre in feature space.
-    names
+    names : sequence of str, optional
         One name for each sample.
-    **parameters
+    **parameters : float
         Of a named kernel: gamma, degree, coef0, as in scikit-learn.
+
+    Returns
+    -------
+    Operator
+        What every verb takes as `data`.
+
+    Raises
+    ------
+    InvalidProblemError
+        Where there is no such kernel, or it has no such parameter.
+    InvalidDataError
+        Where the samples cannot be used as they are.
+
+    See Also
+    --------
+    SparseKernelPCA : The same for scikit-learn, with scores.
 
     Examples
     --------

@@ -38,7 +38,7 @@ class BranchAndBound:
 
     Parameters
     ----------
-    gap
+    target_gap
         Stop when the component is proved to be within this share of the optimum.
     nodes
         Largest number of nodes; zero for as many as can be checked, which are three million.
@@ -48,7 +48,7 @@ class BranchAndBound:
         Nodes visited at the same time. One step is one visit of each.
     """
 
-    gap: float = 1e-6
+    target_gap: float = 1e-6
     nodes: int = 0
     memory: float = 4.0
     workers: int = 1
@@ -58,8 +58,8 @@ class BranchAndBound:
 
     def __post_init__(self) -> None:
         """Check the settings."""
-        if not 0 <= self.gap < 1:
-            msg = f"gap must lie in [0, 1), got {self.gap}"
+        if not 0 <= self.target_gap < 1:
+            msg = f"target_gap must lie in [0, 1), got {self.target_gap}"
             raise InvalidProblemError(msg)
         if self.nodes < 0 or self.workers < 1 or not self.memory > 0:
             msg = "nodes must not be negative, and workers and memory must be positive"
@@ -73,7 +73,7 @@ class BranchAndBound:
                 "features; use solver='auto' with certify=True"
             )
             raise InvalidProblemError(msg)
-        aim = max(self.gap - ROUNDINGS, 0.0)
+        aim = max(self.target_gap - ROUNDINGS, 0.0)
         start = once(lambda: self._start(operator, sparsity, progress, rng), progress, "start", Indices)
         search = TreeSearch(operator.submatrix(np.arange(operator.size)), sparsity, aim)
         prover = Prover(operator, sparsity)
@@ -98,7 +98,7 @@ class BranchAndBound:
         tree, evidence = search.certificate(found)
         certificate = prover.prove("search-tree", evidence, support, loadings, tree=tree, seconds=progress.seconds)
         progress.tick(certificate.objective, certificate.upper_bound)
-        status = _status(certificate.gap, self.gap) if finished else Status.OUT_OF_BUDGET
+        status = _status(certificate.gap, self.target_gap) if finished else Status.OUT_OF_BUDGET
         details = {
             "nodes": float(found.nodes),
             "root_bound": found.root_bound,

@@ -559,7 +559,7 @@ def test_the_search_for_an_eigenvalue_ends_where_it_grows_as_fast_as_its_guess(
 ) -> None:
     """What is left of a matrix of rank one moves with τ, and steps that shrink with their distance never arrived."""
     matrix = np.ones((size, size))
-    solver = certpca.solver_named("sdp-threshold", gap=gap)
+    solver = certpca.solver_named("sdp-threshold", target_gap=gap)
     solution = certpca.solve(matrix, sparsity, solver, covariance=True)
     assert solution.upper_bound >= sparsity
     assert solution.gap <= gap * 1.01

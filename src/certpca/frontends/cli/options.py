@@ -52,7 +52,7 @@ def _device(options: argparse.Namespace) -> dict[str, Any]:
 
 def add_proof_options(command: argparse.ArgumentParser) -> None:
     """Add when a proof ends."""
-    command.add_argument("--target-gap", type=float, default=0.01, help="gap at which a proof ends (default 0.01)")
+    command.add_argument("--target-gap", type=float, help="gap at which a proof ends (default 0.01)")
     command.add_argument(
         "--time-limit",
         type=seconds,

@@ -19,7 +19,8 @@ from certpca.runtime.array_kinds import is_sparse
 from certpca.runtime.arrays import Indices, Vector, to_vector
 from certpca.runtime.budget import Budget, Listener, Progress, begun
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
-from certpca.verbs.decompose import NOTHING_LEFT, remaining_problem
+from certpca.verbs.components import remaining_problem
+from certpca.verbs.decompose import NOTHING_LEFT
 from certpca.verbs.path import path as find_path
 from certpca.verbs.solve import solve
 
