@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from certpca.datasets.examples import balding_nichols as balding_nichols
     from certpca.datasets.examples import pitprops as pitprops
     from certpca.datasets.examples import rotated_hadamard as rotated_hadamard
+    from certpca.formats.arranging import Table as Table
     from certpca.formats.geo import read_geo as read_geo
     from certpca.formats.h5ad import read_h5ad as read_h5ad
+    from certpca.formats.npy import open_npy as open_npy
     from certpca.formats.parquet import read_parquet as read_parquet
-    from certpca.formats.tables import Table as Table
     from certpca.formats.tables import load_table as load_table
-    from certpca.formats.tables import open_npy as open_npy
     from certpca.formats.zarr_files import read_zarr as read_zarr
     from certpca.frontends.estimators.sparse_kernel_pca import SparseKernelPCA as SparseKernelPCA
     from certpca.frontends.estimators.sparse_pca import SparsePCA as SparsePCA
@@ -93,7 +93,7 @@ _HOMES = {
     "SparsePCA": "frontends.estimators.sparse_pca",
     "Status": "results.status",
     "Step": "runtime.budget",
-    "Table": "formats.tables",
+    "Table": "formats.arranging",
     "UnknownArgumentError": "runtime.errors",
     "available_solvers": "solvers",
     "balding_nichols": "datasets.examples",
@@ -107,7 +107,7 @@ _HOMES = {
     "load_path": "results.files",
     "load_solution": "results.files",
     "load_table": "formats.tables",
-    "open_npy": "formats.tables",
+    "open_npy": "formats.npy",
     "path": "verbs.path",
     "pitprops": "datasets.examples",
     "read_geo": "formats.geo",

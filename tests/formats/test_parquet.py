@@ -6,7 +6,6 @@ import subprocess
 import sys
 import textwrap
 import time
-import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,13 @@ import pandas as pd
 import pytest
 
 import certpca
-from certpca.formats import tables
+from certpca.formats.arranging import Wanted
+from certpca.formats.parquet import Parquet
 from certpca.frontends.cli.main import main
 from certpca.operators.streamed import StreamedCovariance
 from certpca.readers.base import Reader
 from certpca.runtime.errors import DataFileError, InvalidDataError, InvalidProblemError
-from tests.formats.layouts import TINY, counts
+from tests.formats.layouts import TINY, counts, require_within_budget
 
 pytest.importorskip("pyarrow", reason="Parquet files need pyarrow")
 
@@ -119,32 +119,21 @@ def test_blocks_keep_to_the_budget(tmp_path: Path, group: int) -> None:
         written(tmp_path / "a.parquet", table, row_group_size=group, compression="zstd"), memory=budget / 2**30
     )
     del table
-    panel = np.ones((size, 1))
-    reader.normal_product(panel, np.zeros(1), None)  # what is loaded at the first call is not counted
+    reader.normal_product(np.ones((size, 1)), np.zeros(1), None)  # what is loaded at the first call is not counted
     arrow = pyarrow.total_allocated_bytes()
-    tracemalloc.start()
-    try:
-        reader.moments(center=True)
-        reader.normal_product(panel, np.zeros(1), np.zeros(size))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < budget + 8 * (rows + 40 * size)
+    require_within_budget(reader, budget)
     deadline = time.monotonic() + 30  # Arrow's own threads let go of what they decoded a little later
     while pyarrow.total_allocated_bytes() > arrow and time.monotonic() < deadline:
         time.sleep(0.01)
     assert pyarrow.total_allocated_bytes() <= arrow
 
 
-def test_large_files_are_streamed_and_small_ones_loaded(
-    tmp_path: Path, rng: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_files_are_streamed_and_small_ones_loaded(tmp_path: Path, rng: Any) -> None:
     table = counts(rng)
     file = written(tmp_path / "a.parquet", table)
-    assert isinstance(tables.load_table(file).data, np.ndarray)
-    assert isinstance(tables.load_table(file, memory=0.5).data, Reader)
-    monkeypatch.setattr(tables, "STREAMED_FROM", 1000)
-    streamed = tables.load_table(file)
+    assert isinstance(certpca.load_table(file).data, np.ndarray)
+    assert isinstance(certpca.load_table(file, memory=0.5).data, Reader)
+    streamed = Parquet(streamed_from=1000).load(file, Wanted())
     assert isinstance(streamed.data, Reader)
     assert streamed.names == tuple(f"f{index}" for index in range(60))
 
@@ -200,7 +189,7 @@ def test_the_command(tmp_path: Path, rng: Any, capsys: Any) -> None:
     assert json.loads(capsys.readouterr().out)["names"][0].startswith("f")
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,5\n")
     assert main(["solve", str(tmp_path / "a.csv"), "-k", "1", "--memory", "1"]) == 2
-    assert "memory: only for files that can be streamed (.npy, .parquet" in capsys.readouterr().err
+    assert "memory: only for files that can be streamed (.bed, .h5ad, .npy, .parquet" in capsys.readouterr().err
 
 
 MEASURED = """

@@ -222,14 +222,15 @@ def test_a_bomb_takes_no_memory(file: Path) -> None:
     assert most < 40_000_000
 
 
-def test_limits_are_those_of_the_kind(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
-    monkeypatch.setattr(files, "MOST_EVIDENCE_BYTES", 100)
+def test_limits_are_kept(file: Path, certificate: Certificate) -> None:
+    entry = json.loads(file.read_text())["evidence"]
+    given = file.parent, entry["file"], entry["digest"], certificate.kind, certificate.size
+    length, arrays = (file.parent / entry["file"]).stat().st_size, len(certificate.evidence)
+    assert set(files.read_evidence(*given, most_bytes=length, most_arrays=arrays)) == set(certificate.evidence)
     with pytest.raises(DataFileError, match="larger than"):
-        certpca.load_certificate(file)
-    monkeypatch.undo()
-    monkeypatch.setattr(files, "MOST_ARRAYS", 1)
+        files.read_evidence(*given, most_bytes=length - 1)
     with pytest.raises(DataFileError, match="too many arrays"):
-        certpca.load_certificate(file)
+        files.read_evidence(*given, most_arrays=arrays - 1)
 
 
 def test_an_unknown_kind_is_refused(file: Path) -> None:

@@ -44,7 +44,7 @@ WRONG: list[tuple[str, list[str], list[Any], str]] = [
         "rng",
         ["solve", "certify", "path", "decompose", "choose"],
         [-1, 1.5, "a", True, math.nan],
-        r"rng \(--seed\) must",
+        r"rng \(random_state, --seed\) must",
     ),
     ("budget", LIMITED, [5, "fast", math.nan, True], "budget must be a Budget, such as"),
     (

@@ -14,10 +14,11 @@ from certpca.bounds.proving import Prover
 from certpca.checker import Examiner
 from certpca.operators import Operator, on_host
 from certpca.results.certificate import Certificate
+from certpca.results.errors import CertificateError
 from certpca.results.solution import ending
 from certpca.results.status import Status
 from certpca.runtime.budget import Progress
-from certpca.runtime.errors import CertificateError, DataFileError
+from certpca.runtime.errors import DataFileError
 
 
 def find_certificate(operator: Operator, sparsity: int, known: Known, goal: Goal, progress: Progress) -> Certificate:
@@ -89,7 +90,8 @@ def _made(search: ProofSearch) -> Certificate:
             break
         if not maker.applies(search):
             continue
-        if search.fits(maker.seconds(search)):
+        needed = maker.seconds(search)
+        if needed == 0.0 or search.fits(needed):
             maker.make(search)
         else:
             search.progress.run_out()

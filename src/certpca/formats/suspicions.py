@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from certpca.formats.arranging import Table
 from certpca.formats.selection import drop_option
-from certpca.formats.tables import Table
 from certpca.readers.missing import genotype_code
 from certpca.readers.moments import dense_moments
 from certpca.runtime.array_kinds import is_sparse

@@ -4,13 +4,29 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from certpca.formats.anndata_layout import is_anndata, is_group, is_sparse_group, open_matrix, open_table
-from certpca.formats.array_names import NAME_ARRAYS, chosen_array
-from certpca.formats.stored_arrays import texts_of
+from certpca.formats.base import register
+from certpca.formats.file_errors import GROUP_DAMAGE, require_file, said_of
+from certpca.formats.groups.anndata_layout import is_anndata, is_group, is_sparse_group, open_matrix, open_table
+from certpca.formats.groups.array_names import NAME_ARRAYS, chosen_array
+from certpca.formats.groups.group_format import GroupFormat
+from certpca.formats.groups.stored_arrays import texts_of
 from certpca.readers.base import DEFAULT_MEMORY, Reader
-from certpca.readers.reading import without_defaults
-from certpca.runtime.errors import CertpcaError, DataFileError
-from certpca.runtime.optional import require
+from certpca.readers.reading import plain
+from certpca.runtime.errors import DataFileError
+
+
+@register
+class Zarr(GroupFormat):
+    """Zarr stores."""
+
+    kind = "Zarr"
+    endings = (".zarr",)
+    library, extra = "zarr", "zarr"
+    is_folder = True
+
+    def reader(self, file: Path, array: str | None, memory: float) -> Reader:
+        """Open the table of a store, or the array asked for."""
+        return read_zarr(file, array=array, memory=memory)
 
 
 def read_zarr(path: str | PathLike[str], *, array: str | None = None, memory: float = DEFAULT_MEMORY) -> Reader:
@@ -21,32 +37,41 @@ def read_zarr(path: str | PathLike[str], *, array: str | None = None, memory: fl
 
     Parameters
     ----------
-    path
+    path : path_like
         A Zarr array, a group with a table, or an AnnData object, of format 2 or 3.
-    array
+    array : str, optional
         Which array of a group to take, or which layer of an AnnData object. By default its only table, or X.
-    memory
+    memory : float
         GiB for data on their way from the store, or for all of them where they fit.
+
+    Returns
+    -------
+    Reader
+        What every verb takes as `data`.
+
+    Raises
+    ------
+    DataFileError
+        Where there is no such store, or it is something else, or has no such array.
+    MissingDependencyError
+        Where zarr is not installed.
+
+    See Also
+    --------
+    load_table : Any format.
 
     Examples
     --------
     >>> import certpca
     >>> certpca.solve(certpca.read_zarr("expression.zarr", memory=1.0), 20).names  # doctest: +SKIP
     """
-    zarr = require("zarr", extra="zarr", purpose="reading .zarr stores")
+    zarr = Zarr.needed()
     store = Path(path)
-    if not store.exists():
-        msg = f"there is no file or folder {str(store)!r}"
-        raise DataFileError(msg)
-    try:
+    require_file(store, or_folder=True)
+    with said_of(store, "a Zarr store", GROUP_DAMAGE):
         reader = _open(zarr.open(str(store), mode="r"), str(store), array, memory)
-        reader.reading = without_defaults({"array": array})
-        return reader
-    except CertpcaError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError) as error:
-        msg = f"{str(store)!r} cannot be read as a Zarr store: {error}"
-        raise DataFileError(msg) from error
+    reader.reading = plain({"array": array})
+    return reader
 
 
 def _open(root: Any, store: str, array: str | None, memory: float) -> Reader:

@@ -417,11 +417,13 @@ def _loaded_certificate(file: Path, fields: dict[str, Any]) -> Certificate:
         return certificate_from_dict(fields, evidence)
 
 
-def _read_json(file: Path, form: str, what: str, *, named: bool = False) -> dict[str, Any]:
+def _read_json(
+    file: Path, form: str, what: str, *, named: bool = False, most_bytes: int = MOST_JSON_BYTES
+) -> dict[str, Any]:
     """Read a JSON file; where it is `named` by another file and not by the user, it must be a regular one."""
     try:
         with open_beside(file.parent, file.name) if named else file.open("rb") as stream:
-            fields = json.loads(_content(stream), parse_int=_whole, object_pairs_hook=_without_repeats)
+            fields = json.loads(_content(stream, most_bytes), parse_int=_whole, object_pairs_hook=_without_repeats)
     except FileNotFoundError as error:
         msg = f"there is no file {str(file)!r}"
         raise DataFileError(msg) from error
@@ -436,14 +438,14 @@ def _read_json(file: Path, form: str, what: str, *, named: bool = False) -> dict
     return fields
 
 
-def _content(stream: IO[bytes]) -> str:
+def _content(stream: IO[bytes], most_bytes: int) -> str:
     """Read a text of limited length, by parts: where it comes from may be endless."""
     parts, length = [], 0
     while part := stream.read(1 << 20):
         parts.append(part)
         length += len(part)
-        if length > MOST_JSON_BYTES:
-            msg = f"it is larger than {MOST_JSON_BYTES >> 20} MiB"
+        if length > most_bytes:
+            msg = f"it is larger than {most_bytes >> 20} MiB"
             raise ValueError(msg)
     return b"".join(parts).decode("utf-8")
 

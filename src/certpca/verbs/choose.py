@@ -20,13 +20,13 @@ from certpca.results.solution import Solution
 from certpca.runtime.arrays import Vector
 from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.checkpoint import opened
-from certpca.runtime.errors import InvalidProblemError
 from certpca.runtime.rounded import percent_up
 from certpca.solvers import Solver
 from certpca.verbs.path import path
 from certpca.verbs.run_facts import described, run_facts
 from certpca.verbs.sample_rows import SampleRows
 from certpca.verbs.validation import (
+    checked_choice,
     checked_folder,
     checked_limits,
     checked_proof,
@@ -203,9 +203,7 @@ def choose_sparsity(
     >>> choice.sparsity
     6
     """
-    if method not in LABELS:
-        msg = f"method must be one of {', '.join(LABELS)}, got {method!r}"
-        raise InvalidProblemError(msg)
+    checked_choice(method, "method", LABELS)
     if method != "cross-validation":
         refuse_without_effect('it is for method="cross-validation"', folds=folds)
     if method != "stability":

@@ -10,8 +10,8 @@ from certpca.operators.deflation import deflate
 from certpca.results.certificate import Certificate
 from certpca.results.solution import Solution
 from certpca.runtime.arrays import Indices, Vector, to_vector
-from certpca.runtime.errors import InvalidProblemError
 from certpca.runtime.rounded import percent_up
+from certpca.verbs.validation import checked_position
 
 DEPENDENT = 1e-10  # share of a score's variance below which the earlier scores explain it
 
@@ -118,9 +118,7 @@ class Components:
         InvalidProblemError
             Where there is no such component.
         """
-        if not 0 <= component < len(self.components):
-            msg = f"component must lie in 0..{len(self.components) - 1}, got {component}"
-            raise InvalidProblemError(msg)
+        checked_position(component, len(self.components))
         return remaining_problem(self.operator, self.components[:component], self.deflation, disjoint=self.disjoint)
 
     def __str__(self) -> str:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 
-from certpca.bounds.goals import Goal, Shared
+from certpca.bounds.goals import Goal, Known, Shared
 from certpca.bounds.near_one import solution_in_data_units
 from certpca.bounds.pipeline import find_certificate
 from certpca.bounds.proving import Prover
@@ -186,6 +186,8 @@ def path(
                 near, sparsity, replace(found, support=solutions[-1].support, loadings=solutions[-1].loadings)
             )
         solutions.append(solution)
+    if solver != "auto":
+        solutions = [replace(solution, solver=method.name) for solution in solutions]
     return Path(tuple(solution_in_data_units(solution, units) for solution in solutions), whole.seconds)
 
 
@@ -350,14 +352,14 @@ class _Search:
             self._secure(shared)
         for j, sparsity in enumerate(self._sparsities):
             goal = Goal(target_gap, warm=found[-1] if found else None, shared=shared)
-            known = self.supports[j], self.loadings[j]
+            known = Known(self.supports[j], self.loadings[j], float(self._objectives[j]))
             # The first starts from nothing and takes several times as long as those that go on from a neighbour.
             weight, others = (1, len(self._sparsities) - 1 - j) if j else (FIRST, len(self._sparsities) - 1)
             states = self._progress.checkpoint
             progress = self._progress.part(
                 weight / (weight + others), None if states is None else states.part(f"k{sparsity}")
             )
-            made = find_certificate(self._operator, sparsity, *known, goal, progress)
+            made = find_certificate(self._operator, sparsity, known, goal, progress)
             self._progress.earlier += progress.earlier
             if made.objective > self._objectives[j] * BETTER:
                 self._keep(j, made.support, made.loadings)

@@ -7,8 +7,14 @@ from certpca.bounds.sdp import Relaxation, solve_relaxation
 from certpca.intake import DataOptions, as_operator
 from certpca.results.solution import ending
 from certpca.runtime.budget import Budget, Listener, Progress
-from certpca.runtime.errors import InvalidProblemError
-from certpca.verbs.validation import checked_gap, checked_limits, checked_memory, checked_sparsity, named_arguments
+from certpca.verbs.validation import (
+    checked_gap,
+    checked_limits,
+    checked_memory,
+    checked_sparsity,
+    checked_warm,
+    named_arguments,
+)
 
 
 @named_arguments
@@ -77,9 +83,7 @@ def solve_sdp(
     """
     checked_gap(target_gap, positive=True)
     allowed = checked_memory(memory) * 2**30
-    if warm is not None and not isinstance(warm, Relaxation):
-        msg = f"warm must be a relaxation, as solve_sdp returns it, got {warm!r}"
-        raise InvalidProblemError(msg)
+    checked_warm(warm, Relaxation, "solve_sdp")
     progress = checked_limits(time_limit, budget, listener)
     operator = as_operator(data, **options)
     near = operator.near_one()

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from certpca.intake.build import from_rows
+from certpca.intake.data import from_rows
 from certpca.operators import Operator
 from certpca.results.certificate import Source
 from certpca.results.solution import Solution

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from certpca.bounds.goals import Goal
+from certpca.bounds.goals import Goal, Known
 from certpca.bounds.near_one import examiner_of, solution_in_data_units
 from certpca.bounds.pipeline import find_certificate, verified
 from certpca.bounds.proof_costs import ProofCosts
@@ -190,7 +190,7 @@ def solved_near_one(
             progress.run_out()
         else:
             goal = Goal(target_gap, known=certificate)
-            certificate = find_certificate(operator, count, support, loadings, goal, progress)
+            certificate = find_certificate(operator, count, Known(support, loadings, objective), goal, progress)
         status = ending(progress, status)
         if certificate is not None and certificate.status is Status.STALLED:
             status = Status.STALLED
@@ -222,12 +222,9 @@ def solved_near_one(
 
 
 def require_narrow(support: Indices, count: int, method: Solver) -> None:
-    """Refuse to prove anything about more loadings than a certificate is about."""
+    """Refuse more loadings than a certificate, or a path, is about."""
     if support.size > count:
-        msg = (
-            f"a certificate is about at most {count} loadings, but {method.name} returned {support.size}; "
-            "leave epsilon unset"
-        )
+        msg = f"at most {count} loadings are asked for, but {method.name} returned {support.size}; leave epsilon unset"
         raise InvalidProblemError(msg)
 
 

@@ -10,7 +10,6 @@ from typing import Any, ParamSpec, TypeVar, get_args
 
 import numpy as np
 
-from certpca.results.certificate import Certificate
 from certpca.results.solution import Solution
 from certpca.runtime.budget import Budget, Listener, Progress, begun
 from certpca.runtime.did_you_mean import did_you_mean
@@ -212,11 +211,29 @@ def checked_folder(checkpoint: Any) -> Any:
     return checkpoint
 
 
-def checked_warm(warm: Any) -> Certificate | None:
-    """Return an earlier certificate."""
-    _require(warm is None or isinstance(warm, Certificate), "warm", "a certificate, as certify returns it", warm)
-    certificate: Certificate | None = warm
-    return certificate
+def checked_warm(warm: Any, kind: type[Answer], verb: str) -> Answer | None:
+    """Return an earlier answer of a verb."""
+    what = f"a {kind.__name__.lower()}, as {verb} returns it"
+    _require(warm is None or isinstance(warm, kind), "warm", what, warm)
+    answer: Answer | None = warm
+    return answer
+
+
+def checked_position(component: Any, count: int) -> int:
+    """Return the position of one of several components."""
+    if not _is_whole(component) or not 0 <= component < count:
+        msg = f"component must lie in 0..{count - 1}, got {component!r}"
+        raise InvalidProblemError(msg)
+    return int(component)
+
+
+def checked_choice(value: Any, name: str, choices: Iterable[str]) -> str:
+    """Return one of several words."""
+    known = list(choices)
+    if value not in known:
+        msg = f"{name} must be one of {', '.join(known)}, got {value!r}{did_you_mean(value, known)}"
+        raise InvalidProblemError(msg)
+    return str(value)
 
 
 def checked_solution(solution: Any, size: int, sparsity: int) -> Solution | None:
@@ -238,7 +255,7 @@ def generator(rng: Any) -> np.random.Generator:
             raise TypeError
         return np.random.default_rng(rng)
     except (TypeError, ValueError) as error:
-        msg = f"rng (--seed) must be a whole number from 0 or a NumPy Generator, got {rng!r}"
+        msg = f"rng (random_state, --seed) must be a whole number from 0 or a NumPy Generator, got {rng!r}"
         raise InvalidProblemError(msg) from error
 
 

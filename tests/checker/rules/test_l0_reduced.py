@@ -4,11 +4,16 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.bounds import pipeline as search
 from certpca.checker.data import prepare
 from certpca.checker.rules import l0_reduced
 from certpca.checker.rules import l0_reduced_random as reduced
 from certpca.search.krylov import leading_directions
+
+
+def too_many_from(samples: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let fewer samples be too many for a matrix of samples x samples."""
+    for place in ("l0_dual.features", "makers.l0_reduced"):
+        monkeypatch.setattr(f"certpca.bounds.{place}.LARGEST_FORMED_SIZE", samples)
 
 
 @pytest.fixture
@@ -37,7 +42,7 @@ def test_many_samples_give_a_certificate_that_says_it_is_random(
 ) -> None:
     solution = certpca.solve(data, 40)
     sure = certpca.certify(data, 40, solution=solution, depth=10)
-    monkeypatch.setattr(search, "LARGEST_FORMED_SIZE", 50)
+    too_many_from(50, monkeypatch)
     monkeypatch.setattr(reduced, "STARTS", 4)
     random = certpca.certify(data, 40, solution=solution, depth=10)
     assert random.kind == "l0-reduced-random"
@@ -162,8 +167,8 @@ def test_matrices_and_wide_data_cannot_be_reduced(rng: np.random.Generator) -> N
 def test_where_no_smaller_depth_is_possible_closed_forms_remain(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "LARGEST_FORMED_SIZE", 50)
-    monkeypatch.setattr(search, "ALWAYS_OPTIMAL", 0)
+    too_many_from(50, monkeypatch)
+    monkeypatch.setattr("certpca.bounds.proof_search.ALWAYS_OPTIMAL", 0)
     tall = rng.standard_normal((400, 300))
     for data, options in ((tall, {}), (np.cov(tall.T), {"covariance": True})):
         certificate = certpca.certify(data, 5, target_gap=0, **options)  # type: ignore[arg-type]
@@ -171,8 +176,8 @@ def test_where_no_smaller_depth_is_possible_closed_forms_remain(
 
 
 def test_a_short_budget_is_kept(data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "LARGEST_FORMED_SIZE", 50)
-    monkeypatch.setattr(search, "SECONDS_AN_ENTRY", 1.0)
-    monkeypatch.setattr(search, "ALWAYS_OPTIMAL", 0)
+    too_many_from(50, monkeypatch)
+    monkeypatch.setattr("certpca.bounds.makers.l0_reduced.SECONDS_AN_ENTRY", 1.0)
+    monkeypatch.setattr("certpca.bounds.proof_search.ALWAYS_OPTIMAL", 0)
     certificate = certpca.certify(data, 40, target_gap=0, budget=certpca.Budget(seconds=20))
     assert not certificate.kind.startswith("l0")

@@ -128,7 +128,7 @@ def test_bad_input_is_named(groups):
         SparseKernelPCA(kernel="laplace").fit(groups)
     with pytest.raises(certpca.CertpcaError, match="sparsity"):
         SparseKernelPCA(sparsity=61).fit(groups)
-    with pytest.warns(ConvergenceWarning, match="time limit"):
+    with pytest.warns(ConvergenceWarning, match="SparseKernelPCA stopped at the budget"):
         SparseKernelPCA(sparsity=5, time_limit=1e-6).fit(groups)
 
 

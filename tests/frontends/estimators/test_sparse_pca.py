@@ -1,7 +1,7 @@
 """SparsePCA behaves as scikit-learn expects and computes what it says."""
 
 import pickle
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import certpca
 from certpca import SparsePCA
+from certpca.results.solution import Candidate
+from certpca.results.status import Status
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 
 
@@ -128,9 +130,40 @@ def test_solver_by_name_or_object(data: np.ndarray) -> None:
     assert SparsePCA(sparsity=3, solver=solver).fit(data).solution_.details["components"] == 2
 
 
-@pytest.mark.parametrize("seed", [0, 7, None])
-def test_random_state(data: np.ndarray, seed: Any) -> None:
-    assert SparsePCA(sparsity=3, random_state=seed).fit(data).support_.size == 3
+class Drawing:
+    """A solver that keeps the random numbers it was given."""
+
+    name: ClassVar[str] = "drawing"
+    paper_name: ClassVar[str] = ""
+    runs_on_device: ClassVar[bool] = False
+    drawn: ClassVar[list[float]] = []
+
+    def propose(self, operator: Any, sparsity: int, progress: Any, rng: np.random.Generator) -> Candidate:
+        self.drawn.append(rng.random())
+        return Candidate(np.arange(sparsity), Status.CONVERGED)
+
+
+def drawn_for(data: np.ndarray, seed: Any) -> float:
+    """Return the first random number that a solver gets."""
+    SparsePCA(sparsity=3, solver=Drawing(), random_state=seed).fit(data)
+    return Drawing.drawn.pop()
+
+
+def test_random_state(data: np.ndarray) -> None:
+    for seed in (0, 7):
+        assert drawn_for(data, seed) == np.random.default_rng(seed).random()
+    assert len({drawn_for(data, None) for _ in range(3)}) == 3
+    SparsePCA(sparsity=3, solver=Drawing()).fit(data)
+    assert Drawing.drawn.pop() == drawn_for(data, 0)
+    legacy = [drawn_for(data, np.random.RandomState(seed)) for seed in (7, 7, 8)]
+    assert legacy[0] == legacy[1] != legacy[2]
+
+
+@pytest.mark.parametrize("component", [2, -1, True])
+def test_a_problem_that_was_not_solved(data: np.ndarray, component: int) -> None:
+    model = SparsePCA(n_components=2, sparsity=3).fit(data)
+    with pytest.raises(InvalidProblemError, match=r"component must lie in 0\.\.1"):
+        model.problem(data, component)
 
 
 def test_same_seed_same_component(rng: np.random.Generator) -> None:
@@ -259,7 +292,7 @@ def test_fewer_components_than_asked_for_warn(rng: np.random.Generator) -> None:
         ({"n_components": 9}, r"n_components must be a whole number in 1\.\.8"),
         ({"n_components": 2, "sparsity": [3]}, "one for each of 2 components"),
         ({"n_components": 2, "deflation": "hotelling", "certify": True}, "use deflation='schur'"),
-        ({"method": "ridge"}, 'method must be "projection" or "regression"'),
+        ({"method": "ridge"}, "method must be one of projection, regression"),
     ],
 )
 def test_bad_questions_about_several_components(data: np.ndarray, options: dict[str, Any], message: str) -> None:

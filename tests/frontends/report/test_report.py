@@ -517,7 +517,7 @@ def test_bad_targets_are_refused_before_the_work(pitprops_solution, tmp_path, mo
         write_report(pitprops_solution, tmp_path / "report.html", form="pdf")
     with pytest.raises(DataFileError, match="there is no folder"):
         write_report(pitprops_solution, tmp_path / "nowhere" / "report.html")
-    with pytest.raises(InvalidProblemError, match="at least one loading"):
+    with pytest.raises(InvalidProblemError, match="largest must be a whole number of at least 1"):
         write_report(pitprops_solution, tmp_path / "report.html", largest=0)
 
 

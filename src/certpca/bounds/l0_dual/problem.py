@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from certpca.bounds.l0_dual.blocks import dual_sums, held_by, panel_of, solved
-from certpca.bounds.l0_dual.features import rows_along, sample_space_rows
+from certpca.bounds.l0_dual.features import SINGLE_FROM, rows_along, sample_space_rows
 from certpca.bounds.l0_dual.row_blocks import finished_gram
 from certpca.operators.base import Operator
 from certpca.runtime.arrays import Array, Indices, Vector, to_vector
@@ -70,12 +70,17 @@ class DualProblem:
     """The features as rows, scaled so that the largest eigenvalue is one.
 
     With `directions` of sample space, only what the features have along these: a smaller problem about a part of the
-    matrix.
+    matrix. From `single_from` entries on the rows are in single precision.
     """
 
-    def __init__(self, operator: Operator, sparsity: int, directions: Vector | None = None) -> None:
+    def __init__(
+        self, operator: Operator, sparsity: int, directions: Vector | None = None, *, single_from: int = SINGLE_FROM
+    ) -> None:
         xp = operator.xp
-        rows = sample_space_rows(operator) if directions is None else rows_along(operator, directions)
+        if directions is None:
+            rows = sample_space_rows(operator, single_from)
+        else:
+            rows = rows_along(operator, directions, single_from)
         self.xp, self.device = xp, operator.device
         self.sparsity = sparsity
         self.depth = rows.shape[1]

@@ -11,11 +11,6 @@ from certpca.frontends.cli.commands import commands
 from certpca.frontends.cli.output import EXIT_BAD_INPUT, complain
 from certpca.runtime.errors import CertpcaError
 
-FORMATS = (
-    "Formats: csv, tsv, txt (also packed: gz, xz, bz2, zst), npy, npz, parquet, h5ad (AnnData), zarr, mtx (Matrix "
-    "Market), bed (PLINK), series_matrix.txt (GEO)."
-)
-
 
 class _Parser(argparse.ArgumentParser):
     """Errors in one line, with what may have been meant and a pointer to the help."""
@@ -43,7 +38,8 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    options, unknown = _parser().parse_known_args(sys.argv[1:] if arguments is None else arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    options, unknown = parser(words).parse_known_args(words)
     if unknown:
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
@@ -83,15 +79,24 @@ def _require_writable(options: argparse.Namespace) -> None:
         require_writable_folder(options.checkpoint)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="certpca", description="Sparse principal component analysis with a proof attached.")
-    parser.add_argument("--version", action="version", version=f"certpca {__version__}")
-    known = parser.add_subparsers(metavar="command", required=True, parser_class=_Parser)
+def parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """Describe all commands, and the options of those among the words: the others would only take time to load."""
+    described = _Parser(prog="certpca", description="Sparse principal component analysis with a proof attached.")
+    described.add_argument("--version", action="version", version=f"certpca {__version__}")
+    known = described.add_subparsers(metavar="command", required=True, parser_class=_Parser)
     for name, command in commands().items():
-        options = known.add_parser(name, help=command.HELP, epilog=FORMATS if command.READS_FILES else None)
-        command.add_options(options)
-        options.set_defaults(run=command.run, parser=options)
-    return parser
+        options = known.add_parser(name, help=command.HELP)
+        if name in words:
+            options.epilog = _formats() if command.READS_FILES else None
+            command.add_options(options)
+            options.set_defaults(run=command.run, parser=options)
+    return described
+
+
+def _formats() -> str:
+    from certpca.formats.base import formats_in_words
+
+    return f"Formats: {formats_in_words()}."
 
 
 if __name__ == "__main__":

@@ -1,27 +1,22 @@
 """Sparse kernel PCA for scikit-learn."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from certpca.frontends.estimators.fitting import found, started
 from certpca.intake import from_kernel
 from certpca.operators.kernel import KernelFunction, named_kernel
 from certpca.readers.sparse_format import sound_sparse
-from certpca.results.status import Status
 from certpca.runtime.array_kinds import is_sparse
 from certpca.runtime.arrays import Vector
-from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidProblemError
 from certpca.solvers import Solver
-from certpca.verbs.decompose import decompose
-from certpca.verbs.validation import checked_time_limit, named_arguments
+from certpca.verbs.validation import named_arguments
 
-DEFAULT_SPARSITY = 10
 BLOCK_BYTES = 64 << 20
 
 
@@ -144,31 +139,16 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             Where a setting has no meaning for these data, or would have no effect.
         """
         del y
-        limit = checked_time_limit(self.time_limit)
-        progress = None if limit is None else Progress(limit)  # evaluating the kernel counts too
+        progress = started(self)
         data = self._checked(X, reset=True)
         size = int(data.shape[0])
         if size < 2:
             msg = f"Found array with n_samples={size}: kernel PCA needs at least two samples"
             raise InvalidProblemError(msg)
         operator = from_kernel(data, self.kernel, center=self.center, **self._parameters())
-        sparsity = min(DEFAULT_SPARSITY, size) if self.sparsity is None else self.sparsity
-        seed = self.random_state if self.random_state is not None else np.random.default_rng()
-        found = decompose(
-            operator,
-            self.n_components,
-            sparsity,
-            self.solver,
-            deflation=self.deflation,
-            certify=self.certify,
-            target_gap=self.target_gap,
-            rng=seed,
-            budget=progress,
-        )
-        if any(part.status in (Status.OUT_OF_BUDGET, Status.INTERRUPTED) for part in found.components):
-            warnings.warn("SparseKernelPCA stopped at its time limit", ConvergenceWarning, stacklevel=2)
-        self.solutions_ = found.components
-        self.dual_coef_ = np.array([part.component for part in found.components])
+        components = found(self, operator, progress)
+        self.solutions_ = components.components
+        self.dual_coef_ = np.array([part.component for part in components.components])
         self.support_ = np.flatnonzero((self.dual_coef_ != 0).any(axis=0))
         self.n_components_ = self.dual_coef_.shape[0]
         near = operator.near_one()

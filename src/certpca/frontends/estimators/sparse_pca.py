@@ -1,31 +1,26 @@
 """Sparse PCA for scikit-learn."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from certpca.frontends.estimators.fitting import found, started
 from certpca.intake import from_data
 from certpca.operators import Operator
 from certpca.operators.covariance import Covariance
 from certpca.readers.missing import possible_code
 from certpca.readers.moments import dense_moments, sparse_moments
 from certpca.readers.sparse_format import by_columns, sound_sparse
-from certpca.results.status import Status
 from certpca.runtime.array_kinds import is_sparse
 from certpca.runtime.arrays import Vector
-from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 from certpca.solvers import Solver
 from certpca.verbs.components import remaining_problem
-from certpca.verbs.decompose import DEFLATION, decompose
-from certpca.verbs.validation import checked_time_limit, named_arguments
-
-DEFAULT_SPARSITY = 10
+from certpca.verbs.decompose import DEFLATION
+from certpca.verbs.validation import checked_choice, checked_position, named_arguments
 
 
 class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -127,7 +122,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         random_state: int | None = 0,
         time_limit: float | None = None,
         center: bool = True,
-        scale: bool = False,
+        scale: bool | str = False,
         missing: str = "error",
     ) -> None:
         self.n_components = n_components
@@ -167,11 +162,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             Where the data cannot be used as they are.
         """
         del y
-        limit = checked_time_limit(self.time_limit)
-        progress = None if limit is None else Progress(limit)  # what is done before the search counts too
-        if self.method not in ("projection", "regression"):
-            msg = f'method must be "projection" or "regression", got {self.method!r}'
-            raise InvalidProblemError(msg)
+        progress = started(self)
+        checked_choice(self.method, "method", ("projection", "regression"))
         data = self._checked(X, reset=True)
         if data.shape[0] < 2 and self.center:
             msg = f"Found array with n_samples={data.shape[0]}: a covariance needs at least two samples"
@@ -179,33 +171,21 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         # Decided once: whether -9 means missing must not depend on which samples come together later.
         self.missing_code_ = None if is_sparse(data) else possible_code(data)
         operator = self._operator(data)
-        found = decompose(
-            operator,
-            self.n_components,
-            min(DEFAULT_SPARSITY, operator.size) if self.sparsity is None else self.sparsity,
-            self.solver,
-            deflation=self.deflation,
-            disjoint=self.disjoint,
-            certify=self.certify,
-            target_gap=self.target_gap,
-            rng=self.random_state if self.random_state is not None else np.random.default_rng(),
-            budget=progress,
-        )
-        # The decomposition itself is not kept: it holds the data.
-        self.solutions_ = found.components
-        self.solution_ = found.components[0]
-        self.certificates_ = found.certificates
-        self.components_ = np.ascontiguousarray(found.loadings.T)
-        self.n_components_ = len(found.components)
+        components = found(self, operator, progress, disjoint=self.disjoint)
+        # They themselves are not kept: it holds the data.
+        self.solutions_ = components.components
+        self.solution_ = components.components[0]
+        self.certificates_ = components.certificates
+        self.components_ = np.ascontiguousarray(components.loadings.T)
+        self.n_components_ = len(components.components)
         self.support_ = np.flatnonzero(self.components_.any(axis=0))
-        self.explained_variance_ = found.explained_variance
-        self.explained_variance_ratio_ = found.explained_variance_ratio
-        self.adjusted_variance_ = found.adjusted_variance
-        self.adjusted_variance_ratio_ = found.adjusted_variance_ratio
-        self.total_variance_ = found.total_variance
-        self.total_variance_ratio_ = found.total_variance_ratio
+        self.explained_variance_ = components.explained_variance
+        self.explained_variance_ratio_ = components.explained_variance_ratio
+        self.adjusted_variance_ = components.adjusted_variance
+        self.adjusted_variance_ratio_ = components.adjusted_variance_ratio
+        self.total_variance_ = components.total_variance
+        self.total_variance_ratio_ = components.total_variance_ratio
         self.mean_, self.scale_ = operator.standardisation()
-        self._warn()
         return self
 
     def transform(self, X: Any) -> Vector:  # noqa: N803
@@ -308,26 +288,20 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         -------
         Operator
             What the components before it leave of the matrix.
+
+        Raises
+        ------
+        InvalidProblemError
+            Where there is no such component.
         """
         check_is_fitted(self)
+        checked_position(component, len(self.solutions_))
         operator = self._operator(self._checked(X, reset=False))
         deflation = DEFLATION if self.deflation is None else self.deflation
         return remaining_problem(operator, self.solutions_[:component], deflation, disjoint=self.disjoint)
 
     def _operator(self, data: Any) -> Covariance:
         return from_data(data, center=self.center, scale=self.scale, missing=self.missing)  # type: ignore[arg-type]
-
-    def _warn(self) -> None:
-        for solution in self.solutions_:
-            if solution.status in (Status.OUT_OF_BUDGET, Status.INTERRUPTED):
-                warnings.warn(f"SparsePCA {solution.status.value}", ConvergenceWarning, stacklevel=3)
-                return
-        if self.n_components_ < self.n_components:
-            msg = (
-                f"SparsePCA found {self.n_components_} of {self.n_components} components: these explain all of the "
-                "variance"
-            )
-            warnings.warn(msg, ConvergenceWarning, stacklevel=3)
 
     def _inverse_gram(self) -> Vector:
         """Return (VVᵀ)⁺, which is 1 for one component."""

@@ -17,7 +17,7 @@ from certpca.results.solution import Solution
 from certpca.runtime.atomic_write import require_writable
 from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.errors import InvalidProblemError
-from certpca.verbs.validation import checked_limits, named_arguments
+from certpca.verbs.validation import checked_limits, checked_whole, named_arguments
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".png": "png", ".svg": "svg"}
 
@@ -102,9 +102,7 @@ def write_report(
     '# Sparse principal component: 7 of 13 features'
     """
     form = report_format(target, form)
-    if largest < 1:
-        msg = f"at least one loading must be drawn, got {largest}"
-        raise InvalidProblemError(msg)
+    checked_whole(largest, "largest", 1)
     require_writable(target)
     by_default = EXTRA_SECONDS if time_limit is None and budget is None else time_limit
     progress = checked_limits(by_default, budget, listener)

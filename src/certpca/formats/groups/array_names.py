@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 
+from certpca.readers.reading import Setting, text
 from certpca.runtime.errors import DataFileError
 
 ARRAY_NAMES = ("X", "A", "G", "data", "matrix", "arr_0")  # tried in this order where there are several tables
 NAME_ARRAYS = ("names", "columns", "features", "feature_names", "genes", "snp", "snps", "vocab")
+
+ARRAY = Setting("array", text, "name of the array, or of an AnnData layer, to take", files="files with several tables")
 
 
 def chosen_array(tables: Sequence[str], held: Sequence[str], file: str) -> str:

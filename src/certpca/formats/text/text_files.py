@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from certpca.formats.cells import is_missing
+from certpca.formats.text.cells import is_missing
 from certpca.runtime.errors import DataFileError
 from certpca.runtime.optional import require
 

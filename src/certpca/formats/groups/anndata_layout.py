@@ -3,13 +3,13 @@
 The group is used as a mapping of arrays and groups with attributes, which both libraries offer.
 """
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from certpca.formats.stored_arrays import GuardedArray, texts_of
+from certpca.formats.base import ColumnsByName
+from certpca.formats.groups.stored_arrays import GuardedArray, texts_of
 from certpca.readers.base import Reader
 from certpca.readers.dense_reader import DenseReader
 from certpca.readers.sparse_reader import SparseReader
@@ -17,28 +17,6 @@ from certpca.runtime.errors import DataFileError, InvalidDataError
 
 FORMS = {"csr_matrix": "csr", "csc_matrix": "csc", "csr": "csr", "csc": "csc"}
 SPARSE_PARTS = ("data", "indices", "indptr")
-
-
-class SampleColumns(Mapping[str, NDArray[Any]]):
-    """Columns about samples, read when they are asked for; categories come as their names."""
-
-    def __init__(self, frame: Any, index: str) -> None:
-        self._frame = frame
-        self._names = tuple(name for name in frame if name not in (index, "__categories"))
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        """Read a column."""
-        if name not in self._names:
-            raise KeyError(name)
-        return _column(self._frame, name)
-
-    def __iter__(self) -> Iterator[str]:
-        """Walk over the names of the columns."""
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        """Count the columns."""
-        return len(self._names)
 
 
 def is_group(item: Any) -> bool:
@@ -71,7 +49,9 @@ def open_table(root: Any, file: str, array: str | None, memory: float) -> Reader
     reader.names = _axis_names(root, f"{parent}var", file, reader.shape[1], "columns")
     reader.sample_names = _axis_names(root, "obs", file, reader.shape[0], "rows")
     if "obs" in root and is_group(root["obs"]):
-        reader.obs = SampleColumns(root["obs"], _index_of(root["obs"]))
+        frame = root["obs"]
+        about = tuple(name for name in frame if name not in (_index_of(frame), "__categories"))
+        reader.obs = ColumnsByName(about, lambda name: _column(frame, name))
     return reader
 
 

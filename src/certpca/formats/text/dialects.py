@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
-from certpca.formats.cells import (
+from certpca.formats.text.cells import (
     MAYBE_THOUSANDS,
     WITH_COMMA,
     counts_in_steps,
@@ -20,7 +20,7 @@ from certpca.formats.cells import (
     truth_of,
     whole_number_of,
 )
-from certpca.formats.text_files import SPACES, TextFile, is_comment
+from certpca.formats.text.text_files import SPACES, TextFile, is_comment
 from certpca.runtime.errors import DataFileError
 
 SEPARATORS = (",", ";", "\t", "|", SPACES)
