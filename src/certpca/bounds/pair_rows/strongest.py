@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -51,7 +52,7 @@ def strongest(factor: Factor, count: int, late: Callable[[], bool]) -> Strongest
         rows = slice(start, min(start + height, size))
         products = columns[:, rows].T @ columns
 
-        def select(first: int, last: int, made: Vector = products, own: int = start) -> None:
+        def select(first: int, last: int, made: Any = products, own: int = start) -> None:
             part = slice(own + first, own + last)
             _select(made[first:last], own + first, squares[part], partners[part])
 
@@ -63,7 +64,7 @@ def strongest(factor: Factor, count: int, late: Callable[[], bool]) -> Strongest
 
 
 @njit(cache=True, nogil=True)
-def _select(products: Vector, own: int, kept: Vector, where: Vector) -> None:
+def _select(products: Any, own: int, kept: Any, where: Any) -> None:
     """Keep the largest squares of each row in a heap whose first entry is the smallest."""
     size, count = products.shape[1], kept.shape[1]
     for row in range(products.shape[0]):

@@ -200,7 +200,7 @@ class _Blocks:
         np.multiply(rows, rows, out=rows)
         rows *= weights
         rows[np.arange(wanted.size), wanted] = -1.0  # below every square
-        return _top(rows, count)
+        return np.asarray(_top(rows, count))
 
 
 def _top(values: Vector, count: int) -> Any:
