@@ -6,6 +6,8 @@ from certpca.bounds.dual_steps import without_the_rest
 from certpca.bounds.evidence import point_evidence
 from certpca.bounds.makers.l0_dual import FEWEST_STEPS
 from certpca.bounds.proof_search import ProofSearch, Screening
+from certpca.checker.screening import SCREEN
+from certpca.results.evidence_forms import within
 from certpca.runtime.arrays import Indices
 from certpca.runtime.resumable import once
 
@@ -37,7 +39,7 @@ def make(search: ProofSearch) -> None:
         return np.setdiff1d(np.arange(size), search.prover.examine(root).outside)
 
     features = once(undecided, progress, "features", Indices)
-    screen = {f"screen_{name}": value for name, value in root.evidence.items()}
+    screen = within(SCREEN, root.evidence)
     search.screening = Screening(features, screen, costs.dual(screened=True))
     proof = search.screening.seconds + costs.dual(features.size, roots=False)
     if not search.fits(proof + FEWEST_STEPS * costs.step() * features.size / size):
