@@ -54,21 +54,40 @@ def read_plink(
 
     Parameters
     ----------
-    path
+    path : path_like
         With or without the ending; the three files lie beside each other. Populations are taken from a .pop
         file beside them (one label for each sample), where there is one.
-    keep, remove
-        Samples: names, pairs of family and name, or a text file with either on each line.
-    chromosomes
+    keep : path_like or sequence, optional
+        Only these samples: names, pairs of family and name, or a text file with either on each line.
+    remove : path_like or sequence, optional
+        Not these samples.
+    chromosomes : str, int or iterable of these, optional
         Only variants of these, as written in the .bim file.
-    maf
+    maf : float
         Leave out variants whose rarer allele is rarer than this.
-    max_missing
+    max_missing : float
         Leave out variants with a larger share of missing genotypes.
-    every
+    every : int
         Keep every nth of the variants that pass the other filters.
-    memory
+    memory : float
         GiB for blocks on their way from the file.
+
+    Returns
+    -------
+    PlinkFile
+        What every verb takes as `data`.
+
+    Raises
+    ------
+    DataFileError
+        Where a file is not there, or is something else.
+    InvalidProblemError
+        Where a filter has no meaning, or leaves nothing.
+
+    See Also
+    --------
+    write_plink : Write such files.
+    load_table : Any format.
 
     Examples
     --------

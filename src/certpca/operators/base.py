@@ -170,12 +170,22 @@ class Cost:
 
     Parameters
     ----------
-    walk
+    walk : int
         Numbers that come from a file, or from workers, in a walk over the data; 0 where they are in memory.
-    less_in_samples
+    less_in_samples : bool
         Whether FFᵀ is no larger than FᵀF, and products with it take fewer walks.
-    given_in_file
+    given_in_file : bool
         Whether the numbers that the matrix is made of stay in a file, so that only columns of them can be taken.
+
+    See Also
+    --------
+    Operator : Its `cost` is one.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> certpca.pitprops().cost.reads
+    False
     """
 
     walk: int = 0

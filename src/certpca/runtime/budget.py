@@ -434,13 +434,19 @@ class Progress:
             restore()
 
 
-def begun(budget: "Budget | Progress | None", listener: Listener | None, *, proving: bool = False) -> Progress:
+def begun(
+    budget: "Budget | Progress | None",
+    listener: Listener | None,
+    *,
+    proving: bool = False,
+    default_seconds: float = DEFAULT_SECONDS,
+) -> Progress:
     """Start the clock of a call; a call that is part of another is given that one's progress.
 
-    Proofs end after `DEFAULT_SECONDS` where no budget is given; ``Budget()`` has no limits.
+    Proofs end after `default_seconds` where no budget is given; ``Budget()`` has no limits.
     """
     if isinstance(budget, Progress):
         return budget
     if budget is None and proving:
-        budget = Budget(seconds=DEFAULT_SECONDS)
+        budget = Budget(seconds=default_seconds)
     return Progress(budget, listener)

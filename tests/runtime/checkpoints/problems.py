@@ -11,8 +11,14 @@ import pytest
 
 import certpca
 from certpca.runtime.arrays import Vector
+from certpca.runtime.checkpoint import CheckpointFolder
 
 Run = Callable[..., Any]
+
+
+def every_step(folder: str | Path) -> CheckpointFolder:
+    """Store at every step, however short."""
+    return CheckpointFolder(folder, pause=0.0, share=0.0)
 
 
 def planted(samples: int, size: int, groups: int, strength: float) -> Vector:
