@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from certpca.intake import from_matrix as from_matrix
     from certpca.operators import Operator as Operator
     from certpca.operators import verify_operator as verify_operator
-    from certpca.operators.base import Cost as Cost
-    from certpca.operators.base import Factor as Factor
+    from certpca.operators.cost import Cost as Cost
+    from certpca.operators.factor import Factor as Factor
     from certpca.results.certificate import Certificate as Certificate
     from certpca.results.certificate import Source as Source
     from certpca.results.errors import CertificateError as CertificateError
@@ -86,11 +86,11 @@ _HOMES = {
     "Choice": "verbs.choose",
     "ClusterError": "runtime.errors",
     "Components": "verbs.components",
-    "Cost": "operators.base",
+    "Cost": "operators.cost",
     "DataFileError": "runtime.errors",
     "DataOptions": "intake",
     "Expected": "checker",
-    "Factor": "operators.base",
+    "Factor": "operators.factor",
     "Facts": "frontends.report",
     "Files": "frontends.report",
     "Genotypes": "datasets.examples",

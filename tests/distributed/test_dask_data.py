@@ -20,7 +20,7 @@ import certpca
 from certpca.bounds.l0_dual.central_path import improve
 from certpca.bounds.l0_dual.problem import DualProblem
 from certpca.distributed.dask_covariance import DaskCovariance
-from certpca.operators import base
+from certpca.operators import factor
 from certpca.operators.streamed import StreamedCovariance
 from certpca.runtime.errors import (
     CertpcaError,
@@ -55,7 +55,7 @@ def client():
 
 @pytest.fixture(autouse=True)
 def narrow(monkeypatch):
-    monkeypatch.setattr(base, "BLOCK_BYTES", 8 * ROWS * 70)
+    monkeypatch.setattr(factor, "BLOCK_BYTES", 8 * ROWS * 70)
 
 
 @pytest.fixture(scope="module")

@@ -371,7 +371,7 @@ def test_large_files_are_searched_with_fewer_walks(
     table = planted(rng, 80, 600)
     plain = certpca.from_data(stored("plink", table, tmp_path), missing="mean")
     thorough = certpca.solve(plain, sparsity)
-    monkeypatch.setattr("certpca.operators.base.DEAR_WALK", 1)
+    monkeypatch.setattr("certpca.operators.cost.DEAR_WALK", 1)
     frugal = certpca.from_data(stored("plink", table, tmp_path), missing="mean")
     solution = certpca.solve(frugal, sparsity)
     assert solution.support.size == sparsity

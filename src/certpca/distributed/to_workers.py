@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from certpca.distributed.dask_cluster import Cluster, active_client
 from certpca.distributed.dask_reader import DaskReader, HeldColumns, own_copy
-from certpca.operators.base import column_bounds
+from certpca.operators.factor import column_bounds
 from certpca.readers.base import DEFAULT_MEMORY, Reader
 from certpca.readers.dense_reader import DenseReader, working_form
 from certpca.runtime.array_kinds import is_sparse, require_table

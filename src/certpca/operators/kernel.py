@@ -10,8 +10,9 @@ from typing import Any, final
 
 import numpy as np
 
-from certpca.operators.base import LARGEST_FORMED_SIZE, Factor, Operator, divided, even_power
+from certpca.operators.base import LARGEST_FORMED_SIZE, Operator, divided, even_power
 from certpca.operators.explicit import factor_of_matrix
+from certpca.operators.factor import Factor
 from certpca.results.certificate import Source
 from certpca.runtime.arrays import Array, Indices, Vector, namespace
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError

@@ -8,14 +8,14 @@ import pytest
 import certpca
 from certpca.bounds.l0_dual.row_blocks import feature_rows
 from certpca.distributed.executors import FAN, Here, added, runs_of, tree_sum
-from certpca.operators import base
-from certpca.operators.base import column_bounds
+from certpca.operators import factor
+from certpca.operators.factor import column_bounds
 
 
 @pytest.fixture
 def rows(rng, monkeypatch):
     """Cut 230 features of 250 samples into blocks of 20."""
-    monkeypatch.setattr(base, "BLOCK_BYTES", 8 * 250 * 20)
+    monkeypatch.setattr(factor, "BLOCK_BYTES", 8 * 250 * 20)
     return feature_rows(certpca.from_data(rng.standard_normal((250, 230))), np.dtype(np.float64))
 
 

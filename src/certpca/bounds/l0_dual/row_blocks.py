@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from certpca.distributed.executors import Here, Place, PlacedFactor, runs_of
-from certpca.operators.base import Factor, Operator, column_bounds
+from certpca.operators.base import Operator
+from certpca.operators.factor import Factor, column_bounds
 from certpca.operators.views import is_numpy
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, namespace, to_vector
 

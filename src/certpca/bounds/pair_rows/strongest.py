@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from certpca.operators.base import Factor
+from certpca.operators.factor import Factor
 from certpca.runtime.arrays import Indices, Vector, to_numpy
 from certpca.runtime.threads import in_threads
 
