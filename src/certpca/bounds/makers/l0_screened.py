@@ -18,7 +18,9 @@ FROM = 0.1  # share of features that must be excluded
 
 def applies(search: ProofSearch) -> bool:
     """Whether the first dual point excluded many features."""
-    return search.root is not None and search.root.outside >= FROM * search.operator.size and not search.finished()
+    root = search.root
+    excluded = 0 if root is None or root.kind != "l0-dual" else root.outside
+    return excluded >= FROM * search.operator.size and not search.finished()
 
 
 def seconds(search: ProofSearch) -> float:
