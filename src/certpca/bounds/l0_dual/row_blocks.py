@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from certpca.distributed.executors import Here, Place, PlacedFactor, runs_of
-from certpca.operators.base import BLOCK_BYTES, Factor, Operator, column_bounds
+from certpca.operators.base import Factor, Operator, column_bounds
 from certpca.operators.views import is_numpy
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, namespace, to_vector
 
@@ -108,7 +108,7 @@ class RowBlocks:
 
 
 def feature_rows(
-    operator: Operator, dtype: Any, directions: Array | None = None, block_bytes: int = BLOCK_BYTES
+    operator: Operator, dtype: Any, directions: Array | None = None, block_bytes: int | None = None
 ) -> RowBlocks:
     """Return the columns of an operator's factor as rows; with directions, only what they have along these.
 
