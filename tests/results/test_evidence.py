@@ -141,6 +141,14 @@ def overlapping() -> bytes:
     return bytes(content)
 
 
+def encrypted() -> bytes:
+    """A list of contents that says its first array needs a password."""
+    content = bytearray(archived(density=np.zeros(TRIANGLE), level=1.0))
+    for place, flag in ((content.index(b"PK\x01\x02"), 8), (content.index(b"PK\x03\x04"), 6)):
+        content[place + flag] |= 1
+    return bytes(content)
+
+
 def longer_than_it_says() -> bytes:
     stream = io.BytesIO()
     np.save(stream, np.zeros(3))
@@ -162,6 +170,7 @@ def with_header(header: str) -> bytes:
 FORGED: dict[str, tuple[Callable[[], bytes], str]] = {
     "a bomb": (bomb, "compressed"),
     "arrays that share their bytes": (overlapping, "overlap"),
+    "a password": (encrypted, "encrypted"),
     "no archive": (lambda: b"not an archive", "damaged"),
     "nothing": (lambda: b"", "damaged"),
     "a pickle": (lambda: archived(density=np.array([{}], dtype=object), level=1.0), "type object"),
@@ -220,6 +229,19 @@ def test_a_bomb_takes_no_memory(file: Path) -> None:
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 40_000_000
+
+
+def test_a_mistake_of_the_program_does_not_look_like_a_damaged_file(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for mistake in (TypeError, AttributeError, KeyError):
+
+        def mistaken(*_: object, error: type[Exception] = mistake) -> None:
+            raise error
+
+        monkeypatch.setattr("certpca.results.files.certificate_from_dict", mistaken)
+        with pytest.raises(mistake):
+            certpca.load_certificate(file)
 
 
 def test_limits_are_kept(file: Path, certificate: Certificate) -> None:

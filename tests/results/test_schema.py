@@ -18,7 +18,8 @@ import certpca
 from certpca.frontends.cli.main import main
 from certpca.results.codec import solution_from_dict, solution_to_dict
 from certpca.results.errors import CertificateError
-from certpca.results.files import _read_json, load_path, load_reading, save_path
+from certpca.results.files import load_path, load_reading, save_path
+from certpca.results.json_files import read_json
 from certpca.results.schema import SOLUTION_FORMAT, check_certificate, check_path, check_solution
 from certpca.runtime.errors import CertpcaError, DataFileError, InvalidDataError
 
@@ -221,11 +222,11 @@ def test_a_file_that_is_too_large_or_endless(tmp_path: Path, fields: Any) -> Non
     file = tmp_path / "a.json"
     file.write_text(json.dumps({**fields, "padding": "x" * (1 << 21)}))
     length = file.stat().st_size
-    assert _read_json(file, SOLUTION_FORMAT, "a solution", most_bytes=length)["size"] == fields["size"]
+    assert read_json(file, SOLUTION_FORMAT, "a solution", most_bytes=length)["size"] == fields["size"]
     for source, most in ((file, length - 1), (Path("/dev/zero"), 1 << 21)):
         if source.exists():
             with pytest.raises(DataFileError, match="larger than"):
-                _read_json(source, SOLUTION_FORMAT, "a solution", most_bytes=most)
+                read_json(source, SOLUTION_FORMAT, "a solution", most_bytes=most)
 
 
 def test_fields_of_later_versions_are_ignored_where_nothing_depends_on_them(fields: Any, certificate: Any) -> None:

@@ -12,8 +12,10 @@ from certpca.bounds.near_one import NearExaminer, examiner_of
 from certpca.bounds.proof_costs import ProofCosts
 from certpca.bounds.proving import ROUNDED_UP
 from certpca.checker import Examiner
+from certpca.checker.screening import SCREEN
 from certpca.operators import Operator
 from certpca.results.certificate import Certificate
+from certpca.results.evidence_forms import parts_of
 from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
 from certpca.runtime.budget import Late, never
 from certpca.search.krylov import leading_on_support
@@ -115,6 +117,7 @@ class Goal:
     def usable_warm(self, fingerprint: str) -> Certificate | None:
         """Return the earlier certificate if it holds one dual point for all features of the same data."""
         warm = self.warm
-        if warm is None or warm.kind != "l0-dual" or warm.fingerprint != fingerprint or "screen_level" in warm.evidence:
+        other = warm is None or warm.kind != "l0-dual" or warm.fingerprint != fingerprint
+        if warm is None or other or SCREEN in parts_of(warm.evidence):
             return None
         return warm

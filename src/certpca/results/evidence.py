@@ -26,6 +26,7 @@ RULES = "certpca.checker.rules"  # where kinds declare their evidence: named, as
 MOST_EVIDENCE_BYTES = 16 << 30
 MOST_HEADER_BYTES = 10_000
 ENDING = ".npz"
+ENCRYPTED = 0x1  # a flag of entries of an archive
 DIGITS = 16  # of the digest, in names
 TYPES = {"f": ("<f4", "<f8"), "i": ("|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8")}
 
@@ -129,6 +130,8 @@ def _check_contents(archive: zipfile.ZipFile, name: str, length: int, kind: str,
         raise _refused(name, "it holds too many arrays, or two of one name")
     if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise _refused(name, "it is compressed, which evidence written by certpca is not")
+    if any(entry.flag_bits & ENCRYPTED for entry in entries):
+        raise _refused(name, "it is encrypted, which evidence written by certpca is not")
     if sum(entry.file_size for entry in entries) > length:
         raise _refused(name, "its contents overlap: they would take more memory than the file has bytes")
     for entry in entries:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import certpca
+from certpca.checker import Examiner
 from certpca.checker.data import prepare
-from certpca.checker.rules import l0_reduced
+from certpca.checker.limits import Limits
 from certpca.checker.rules import l0_reduced_random as reduced
 from certpca.search.krylov import leading_directions
 
@@ -93,12 +94,11 @@ def test_roundings_cost_more_where_they_are_larger() -> None:
     assert reduced.shortfall(20_000, 16, 13, off=lambda _: 0.0, seen=0.0) == 1.0
 
 
-def test_a_perturbed_space_falls_short_as_seldom_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_perturbed_space_falls_short_as_seldom_as_stated() -> None:
     """Products that are wrong by a known amount, far more than roundings: the allowance for them must be enough."""
-    monkeypatch.setattr(reduced, "FAILURE", 0.05)
     depth, starts, degree, draws, wrong = 200, 2, 3, 400, 1e-4
     short = reduced.shortfall(
-        depth, starts, degree, off=lambda largest: 2.2 * wrong * np.sqrt(starts * degree) / largest
+        depth, starts, degree, off=lambda largest: 2.2 * wrong * np.sqrt(starts * degree) / largest, failure=0.05
     )
     spectrum = np.concatenate([[1.0], np.linspace(0, 1 - 1.01 * short, depth - 1)])
     rng = np.random.default_rng(0)
@@ -116,18 +116,17 @@ def test_a_perturbed_space_falls_short_as_seldom_as_stated(monkeypatch: pytest.M
     assert failed / draws <= 0.05
 
 
-def test_too_many_samples_for_a_proof_that_is_sure(data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_samples_for_a_proof_that_is_sure(data: np.ndarray) -> None:
     sure = certpca.certify(data, 40, depth=10)
-    monkeypatch.setattr(l0_reduced, "LARGEST_FACTORED", 50)
+    assert sure.kind == "l0-reduced"
     with pytest.raises(certpca.CertificateError, match="too many samples"):
-        certpca.verify(sure, data)
+        Examiner(certpca.from_data(data).source(), Limits(largest_factored=50)).check(sure)
 
 
-def test_ritz_values_fall_short_as_seldom_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ritz_values_fall_short_as_seldom_as_stated() -> None:
     """A large eigenvalue just above many others that are a little too small: the worst case of the analysis."""
-    monkeypatch.setattr(reduced, "FAILURE", 0.05)
     depth, starts, degree, draws = 200, 2, 3, 400
-    short = reduced.shortfall(depth, starts, degree)
+    short = reduced.shortfall(depth, starts, degree, failure=0.05)
     spectrum = np.concatenate([[1.0], np.linspace(0, 1 - 1.01 * short, depth - 1)])
     rng = np.random.default_rng(0)
     failed = 0

@@ -56,6 +56,7 @@ def split_regions(
             late=lambda _: late(cover),
             about=len(cover.regions),  # a later split is of no use without the regions before it
             adopt=problem.adopt,
+            keep_last=False,
         )
         if not parting.done(parts):
             raise OutOfTimeError

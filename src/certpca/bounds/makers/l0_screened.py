@@ -6,6 +6,8 @@ from certpca.bounds.dual_steps import without_the_rest
 from certpca.bounds.evidence import point_evidence
 from certpca.bounds.makers.l0_dual import FEWEST_STEPS
 from certpca.bounds.proof_search import ProofSearch, Screening
+from certpca.checker.screening import SCREEN
+from certpca.results.evidence_forms import within
 from certpca.runtime.arrays import Indices
 from certpca.runtime.resumable import once
 
@@ -16,7 +18,9 @@ FROM = 0.1  # share of features that must be excluded
 
 def applies(search: ProofSearch) -> bool:
     """Whether the first dual point excluded many features."""
-    return search.root is not None and search.root.outside >= FROM * search.operator.size and not search.finished()
+    root = search.root
+    excluded = 0 if root is None or root.kind != "l0-dual" else root.outside
+    return excluded >= FROM * search.operator.size and not search.finished()
 
 
 def seconds(search: ProofSearch) -> float:
@@ -35,7 +39,7 @@ def make(search: ProofSearch) -> None:
         return np.setdiff1d(np.arange(size), search.prover.examine(root).outside)
 
     features = once(undecided, progress, "features", Indices)
-    screen = {f"screen_{name}": value for name, value in root.evidence.items()}
+    screen = within(SCREEN, root.evidence)
     search.screening = Screening(features, screen, costs.dual(screened=True))
     proof = search.screening.seconds + costs.dual(features.size, roots=False)
     if not search.fits(proof + FEWEST_STEPS * costs.step() * features.size / size):

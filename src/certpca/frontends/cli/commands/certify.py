@@ -35,7 +35,8 @@ def run(options: argparse.Namespace) -> int:
     from certpca.frontends.cli.command_run import run_on_file
     from certpca.frontends.cli.terminal import print_certificate
     from certpca.results.certificate import Certificate
-    from certpca.results.files import certificate_to_dict, load_certificate, save_certificate
+    from certpca.results.codec import certificate_to_dict
+    from certpca.results.files import load_certificate, save_certificate
     from certpca.verbs.certify import certify
 
     solver = chosen_solver(options)

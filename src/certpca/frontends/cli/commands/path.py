@@ -29,7 +29,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
     from certpca.frontends.cli.command_run import run_on_file
     from certpca.plots import save
-    from certpca.results.files import save_path, solution_to_dict
+    from certpca.results.codec import solution_to_dict
+    from certpca.results.files import save_path
     from certpca.verbs.path import path
 
     solver = chosen_solver(options)

@@ -31,7 +31,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
     from certpca.frontends.cli.command_run import run_on_file
     from certpca.frontends.cli.terminal import print_solution
-    from certpca.results.files import save_solution, solution_to_dict
+    from certpca.results.codec import solution_to_dict
+    from certpca.results.files import save_solution
     from certpca.results.solution import Solution
     from certpca.verbs.solve import solve
 
