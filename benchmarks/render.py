@@ -292,6 +292,25 @@ def packed_product() -> str | None:
     return "\n".join(lines)
 
 
+def packed_walk() -> str | None:
+    found = _results("packed_walk")
+    if found is None:
+        return None
+    clock, work = found["seconds"], found["processor_seconds"]
+    load = f"{found['machine']['load'][0]:.0f} to {found['load_after'][0]:.0f}"
+    return "\n".join(
+        [
+            f"| {found['samples']:,} x {found['variants']:,}, {found['vectors']} vectors there and back, "
+            f"{found['threads']} threads | dot products of bytes | floating point | times as fast |",
+            "|---|--:|--:|--:|",
+            f"| s on the clock, load {load} | {clock['bytes']:.3f} | {clock['floats']:.3f} "
+            f"| {found['times_as_fast']:.2f} |",
+            f"| s of the processor | {work['bytes']:.3f} | {work['floats']:.3f} "
+            f"| {found['times_as_fast_by_processor']:.2f} |",
+        ]
+    )
+
+
 def packed_components() -> str | None:
     found = _results("packed_genotypes")
     if found is None or not found.get("components"):
@@ -345,6 +364,7 @@ TABLES: dict[str, dict[str, Callable[[], str | None]]] = {
         "packed-file": packed_file,
         "packed-cut": packed_cut,
         "packed-product": packed_product,
+        "packed-walk": packed_walk,
         "packed-components": packed_components,
         "dask-scaling": dask_scaling,
         "dask-killed": dask_killed,
