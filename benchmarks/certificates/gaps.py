@@ -2,8 +2,8 @@
 
     python -m benchmarks.certificates.gaps [--seconds 120] [--workers 1] [--only NAME ...] [--at PERCENT_OR_K ...]
 
-Each case is a process of its own with two threads, pinned to two cores where the system can do that; its time is that
-of the whole call (answer, bound and proof), and each certificate is verified afterwards. Results go to
+Each case is a process of its own with two threads, pinned to two cores where the system can do that. Its time is that
+of the whole call (answer, bound and proof); each certificate is verified afterwards. Results go to
 benchmarks/results/gaps.json, and `python -m benchmarks.render` writes docs/gaps.md from them.
 """
 
