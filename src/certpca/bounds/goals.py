@@ -107,6 +107,7 @@ class Goal:
     semidefinite: bool = False
     known: Certificate | None = None
     depth: int | None = None
+    largest: float = math.nan  # eigenvalue of the whole matrix, as whoever judged the component found it
     shared: Shared | None = None
 
     def reached(self, objective: float, bound: float) -> bool:

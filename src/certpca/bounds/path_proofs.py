@@ -33,7 +33,7 @@ def path_certificates(
     if progress.timed:
         _secure(operator, sparsities, known, largest, shared, progress)
     for j, (sparsity, best) in enumerate(zip(sparsities, known, strict=True)):
-        goal = Goal(target_gap, warm=found[-1] if found else None, shared=shared)
+        goal = Goal(target_gap, warm=found[-1] if found else None, largest=largest, shared=shared)
         weight, others = (1, len(sparsities) - 1 - j) if j else (FIRST, len(sparsities) - 1)
         states = None if progress.checkpoint is None else progress.checkpoint.part(f"k{sparsity}")
         part = progress.part(weight / (weight + others), states)

@@ -180,7 +180,8 @@ def solved_near_one(
             progress.run_out()
         else:
             known = Known(found.support, found.loadings, found.objective)
-            certificate = find_certificate(operator, count, known, Goal(target_gap, known=certificate), progress)
+            goal = Goal(target_gap, known=certificate, largest=found.largest)
+            certificate = find_certificate(operator, count, known, goal, progress)
         status = ending(progress, status)
         if certificate is not None and certificate.status is Status.STALLED:
             status = Status.STALLED

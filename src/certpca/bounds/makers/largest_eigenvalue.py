@@ -1,5 +1,7 @@
 """The largest eigenvalue, where there was no time for a dual point."""
 
+import math
+
 from certpca.bounds.l0_dual.features import too_deep
 from certpca.bounds.proof_search import ProofSearch
 from certpca.search.krylov import leading_eigenpairs
@@ -22,5 +24,8 @@ def seconds(search: ProofSearch) -> float:
 
 def make(search: ProofSearch) -> None:
     """Estimate it; it is proved at the end if it is the best there is."""
+    if not math.isnan(search.goal.largest):
+        search.suggest("largest-eigenvalue", search.goal.largest)
+        return
     pairs = leading_eigenpairs(search.incumbent.operator, 1, accuracy=ACCURACY, late=search.progress.late)
     search.suggest("largest-eigenvalue", float(pairs.values[0]))
