@@ -105,6 +105,7 @@ class LevelSearch:
                 r = factor * level
                 levels = Levels(np.eye(width) / math.sqrt(r), r * tail[:-1], r, r * float(tail[-1]))
                 value = self._evaluated(model, levels, np.zeros(levels.steps()), SMOOTHINGS[0]).value
+                self.starts = [*getattr(self, 'starts', []), value]
                 if best is None or value < best[0]:
                     best = value, levels
         assert best is not None

@@ -37,14 +37,10 @@ class Space:
 
     def add(self, directions: Vector) -> int:
         """Append what is new in some directions and return how many that are."""
-        room = self.features.depth - self.known
         fresh = directions / np.maximum(np.linalg.norm(directions, axis=0), np.finfo(float).tiny)
-        before = fresh
         for _ in range(2):
             fresh = fresh - self.basis @ (self.basis.T @ fresh)
-        del before
-        left, sizes, _ = np.linalg.svd(fresh, full_matrices=False)
-        fresh = left[:, sizes > FRESH][:, :room]
+        fresh = fresh[:, np.abs(np.diagonal(np.linalg.qr(fresh, mode="r"))) > FRESH]  # those before it do not span it
         fresh = np.linalg.qr(fresh - self.basis @ (self.basis.T @ fresh))[0]
         if fresh.shape[1] == 0:
             return 0
