@@ -37,6 +37,7 @@ class Space:
 
     def add(self, directions: Vector) -> int:
         """Append what is new in some directions and return how many that are."""
+        directions = directions[:, : self.features.depth - self.known]
         fresh = directions / np.maximum(np.linalg.norm(directions, axis=0), np.finfo(float).tiny)
         for _ in range(2):
             fresh = fresh - self.basis @ (self.basis.T @ fresh)
@@ -79,7 +80,7 @@ def leading_space(features: Features, scale: float, first: Vector, width: int, r
     """Begin with given directions and those along which the features vary most, by block Krylov steps."""
     space = Space(features, scale)
     if features.depth <= max(width, first.shape[1]):
-        space.add(np.concatenate([first, np.eye(features.depth)], axis=1))
+        space.add(np.linalg.qr(first, mode="complete")[0])
         return space
     fresh = np.random.default_rng(0).standard_normal((features.depth, width))
     space.add(np.concatenate([first, fresh], axis=1)[:, : features.depth])
