@@ -154,7 +154,8 @@ def level_of(prepared: Prepared, evidence: Mapping[str, Any]) -> Level:
     # Powers of two bring every direction near one; what that drops, R does without.
     powers = np.frexp(np.abs(directions).max(axis=0))[1]
     directions = np.ldexp(directions, -powers)
-    matrix = np.ldexp(np.ldexp(matrix, powers[:, None]), powers[None, :])
+    with np.errstate(over="ignore"):  # and is refused
+        matrix = np.ldexp(matrix, powers[:, None] + powers[None, :])
     matrix[np.abs(matrix) < 2.0**-400] = 0.0
     largest = max(float(np.abs(matrix).max()), number)
     require(number >= 0 and largest <= LARGEST_LEVEL, "its level is negative or too large")
