@@ -144,9 +144,9 @@ class Model:
 
     def evaluate(self, base: Levels, step: Vector, sparsity: int, smoothing: float) -> Evaluation:
         """Evaluate the smoothed bound and its gradient at a step away from some levels."""
-        xp, width = self.xp, base.width
         levels = base.moved(step)
-        theta, norm, z, other, b, rest = self.factors(levels)
+        solved = self.factors(levels)
+        _, _, z, other, _, _ = solved
         rows = self.rows(levels, z, other)
         values, vectors, beyond = self.spectrum(levels, sparsity, rows, other)
         top = max(float(values[-1]), beyond)
@@ -154,8 +154,7 @@ class Model:
         value = top + smoothing * math.log(float(shares.sum()))
         shares /= shares.sum()
         chosen = np.flatnonzero(shares[:-1] > NEGLIGIBLE)
-        gradient = self._gradient(base, levels, sparsity, (theta, norm, z, other, b, rest), rows, vectors, shares, chosen)
-        del xp, width
+        gradient = self._gradient(base, levels, sparsity, solved, rows, vectors, shares, chosen)
         return Evaluation(value, gradient, values, vectors, beyond)
 
     def _gradient(

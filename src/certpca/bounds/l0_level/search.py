@@ -2,22 +2,23 @@
 
 A round minimises the smoothed bound of the model by a quasi-Newton method, without touching the data, and then corrects
 it: the leading eigenvectors of the bound's matrix within the known directions are multiplied by the whole matrix, which
-takes two walks, and what is new joins the known directions. So eigenvectors that the descent made larger elsewhere are
-found, as in a cutting-plane method. The smoothing falls from round to round, and now and then the leading eigenvectors
-get levels of their own.
+takes two walks, and what is new joins the known directions. So eigenvectors that the descent made large elsewhere are
+found, as in a cutting-plane method. The leading eigenvectors get levels of their own, and the smoothing falls once a
+descent comes to its end; falling sooner leaves it at a worse point.
 """
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
 from certpca.bounds.l0_level.features import Features
-from certpca.bounds.l0_level.model import Evaluation, Levels, Model
+from certpca.bounds.l0_level.model import Levels, Model
 from certpca.bounds.l0_level.space import Space, leading_space, spread_axes, trimmed
 from certpca.bounds.pair_bound.quasi_newton import descend
-from certpca.runtime.arrays import Vector, to_vector
+from certpca.runtime.arrays import Array, Vector, to_vector
 
 FULL_UP_TO = 200  # directions of sample space up to which all have levels of their own
 BEGIN_WIDTH = 32  # directions multiplied at a time: as many as cost no more than one, where memory is the limit
@@ -26,10 +27,14 @@ FIRST_LEVELS = 12  # directions that have levels of their own from the start
 MORE_LEVELS = 4  # that get them at a time
 MOST_LEVELS = 64
 CORRECTED = 24  # eigenvectors that are multiplied by the whole matrix
-SMOOTHINGS = (1e-2, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4)
-STEPS = 30  # of a descent
-MEMORY = 20
-START_SHARE = 0.2  # of the density that is spread over all directions
+SMOOTHINGS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5)  # relative to the bound
+STEPS = 100  # of a descent
+MEMORY = 40
+DESCENTS = 3  # at one smoothing
+PATIENCE = 2  # rounds at the last smoothing
+LITTLE = 2e-3  # of the gap, that a round must close to count
+START_SHARES = (0.2, 0.05)  # of the density that is spread over all directions,
+START_LEVELS = (0.25, 0.5, 0.8)  # and levels relative to the k-th largest feature along the first direction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,17 +44,15 @@ class Found:
     directions: Vector
     levels: Levels
     bound: float
-    evaluations: int
-    walks: int
 
 
 class LevelSearch:
-    """Iterates over rounds; each gives the best levels so far for one sparsity.
+    """Iterates over rounds; each gives the best levels so far for one sparsity, and the last is followed by none.
 
     Parameters
     ----------
     features
-        Where products come from.
+        Where products come from; `features.walks` counts them.
     sparsity
         k of the bound.
     objective
@@ -57,7 +60,7 @@ class LevelSearch:
     directions
         Directions of sample space to begin with, that of the best loadings first.
     late
-        Whether to stop between two evaluations.
+        Whether to stop; asked between two evaluations.
     """
 
     def __init__(
@@ -67,148 +70,169 @@ class LevelSearch:
         objective: float,
         directions: Vector,
         late: Callable[[], bool] = lambda: False,
-        space: Space | None = None,
     ) -> None:
-        self.features, self.sparsity, self._late = features, sparsity, late
-        self._scale = objective
-        self._full = features.depth <= FULL_UP_TO
-        rounds = 0 if self._full else KRYLOV_ROUNDS
-        width = features.depth if self._full else min(BEGIN_WIDTH, features.depth)
-        self.space = leading_space(features, objective, directions, width, rounds) if space is None else space
-        self._given = min(directions.shape[1], self.space.known)
+        self.features, self.sparsity, self.objective, self._late = features, sparsity, objective, late
         self.evaluations = 0
         self.unevenness = 1.0
-        self.levels = self._start()
+        self._full = features.depth <= FULL_UP_TO
+        width = features.depth if self._full else min(BEGIN_WIDTH, features.depth)
+        self.space = leading_space(features, objective, directions, width, 0 if self._full else KRYLOV_ROUNDS)
+        self.levels = self._start(min(directions.shape[1], self.space.known))
+        self.stage = self._descents = self._idle = 0
         self.best: Found | None = None
 
-    # --- where it begins ----------------------------------------------------------------------------------------------
+    def at(self, sparsity: int, objective: float) -> "LevelSearch":
+        """Return a search for another sparsity that goes on from these levels and from what is known."""
+        other = object.__new__(LevelSearch)
+        other.__dict__.update(self.__dict__)
+        other.sparsity, other.objective, other.best = sparsity, objective, None
+        other.stage = other._descents = other._idle = 0
+        return other
 
-    def _start(self) -> Levels:
-        """Lean on the first direction, with a number as the level, the best of a few."""
-        space, k = self.space, self.sparsity
-        values, axes = spread_axes(space, self._given)
-        space.turn(axes, self._given)
-        width = space.known if self._full else min(space.known, self._given + FIRST_LEVELS)
-        energies = np.square(to_vector(space.along)).sum(axis=0)
-        trace = float(space.lengths.sum())
-        others = features_left = space.features.depth - width
-        beyond = max(trace - float(energies[:width].sum()), 0.0) / max(features_left, 1)
-        del values, others
-        own = to_vector(space.along[:, 0]) ** 2
-        level = max(float(np.partition(own, own.size - k)[own.size - k]), 1e-12)
-        model = space.model(self.unevenness)
+    def bound_at(self, sparsity: int) -> float:
+        """Return about the bound that the levels at hand prove for any sparsity; it takes no walk."""
+        return float(self._spectrum(self._model(), sparsity)[2][-1]) * self.space.scale
+
+    # --- rounds -------------------------------------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[Found]:
+        """Go through the rounds until they do not help any more."""
+        while self._idle < PATIENCE:
+            before = math.inf if self.best is None else self.best.bound
+            smoothing = SMOOTHINGS[min(self.stage, len(SMOOTHINGS) - 1)]
+            ended = self._descend(smoothing)
+            best = self._note(self._corrected() * self.space.scale)
+            added = self._widen()
+            self._descents += 1
+            if ended or self._descents >= DESCENTS:
+                self.stage, self._descents = self.stage + 1, 0
+            if self.stage >= len(SMOOTHINGS):
+                useful = before - best.bound > LITTLE * (best.bound - self.objective)
+                self._idle = 0 if useful or added else self._idle + 1
+            yield best
+            if self._late():
+                return
+
+    def _descend(self, smoothing: float) -> bool:
+        """Minimise the smoothed bound of the model; say whether that came to its end."""
+        model, base, k = self._model(), self.levels, self.sparsity
+        still = np.zeros(base.steps())
+        relative = smoothing * max(float(self._spectrum(model, k)[2][-1]), np.finfo(float).tiny)
+        best, before = (math.inf, still), self.evaluations
+
+        def function(step: Vector) -> tuple[float, Vector]:
+            nonlocal best
+            self.evaluations += 1
+            try:
+                found = model.evaluate(base, step, k, relative)
+            except np.linalg.LinAlgError:  # a frame that is singular, or not a number
+                return math.inf, still
+            if not math.isfinite(found.value) or not np.isfinite(found.gradient).all():
+                return math.inf, still
+            if found.value < best[0]:
+                best = found.value, step.copy()
+            return found.value, found.gradient
+
+        tolerance = 1e-3 * relative
+        descend(function, still, steps=STEPS, tolerance=tolerance, stop=lambda _: self._late(), memory=MEMORY)
+        self.levels = base.moved(best[1])
+        return self.evaluations - before < STEPS
+
+    def _corrected(self) -> float:
+        """Add what the leading eigenvectors are multiplied into, and return about the largest eigenvalue."""
+        space, levels, k, xp = self.space, self.levels, self.sparsity, self.space.xp
+        if space.known + CORRECTED > space.most and not space.whole:
+            trimmed(space, levels, self._model(), 2 * CORRECTED)
+        rows, other, values, vectors, beyond = self._spectrum(self._model(), k)
+        if space.whole:
+            return float(values[-1])
+        mean = (beyond - k * levels.level) / self.unevenness
+        leading = xp.asarray(vectors[:, -CORRECTED:], dtype=rows.dtype, device=space.device)
+        added = space.add(space.combined((rows @ leading) * xp.astype(other, rows.dtype)[:, None]))
+        rows, _, values, _, _ = self._spectrum(self._model(), k)
+        if added and mean > 0:
+            fresh = to_vector(xp.matrix_transpose(rows[:, -added:]) @ rows[:, -added:])
+            self.unevenness = min(max(float(np.linalg.eigvalsh(fresh)[-1]) / mean, 1.0), 20.0)
+        return float(values[-1])
+
+    def _widen(self) -> int:
+        """Give the leading eigenvectors levels of their own, and return how many had none."""
+        space, levels = self.space, self.levels
+        room = min(MOST_LEVELS, space.known) - levels.width
+        if room < MORE_LEVELS:
+            return 0
+        vectors = self._spectrum(self._model(), self.sparsity)[3]
+        count = space.lead(vectors[:, -MORE_LEVELS:], levels.width)
+        self.levels = levels.wider(count)
+        return count
+
+    def _note(self, bound: float) -> Found:
+        if self.best is None or bound < self.best.bound:
+            levels, scale = self.levels, self.space.scale
+            mine = Levels(levels.frame / math.sqrt(scale), levels.weights, levels.level * scale, levels.rest_weight)
+            self.best = Found(self.space.basis[:, : levels.width].copy(), mine, bound)
+        return self.best
+
+    # --- parts --------------------------------------------------------------------------------------------------------
+
+    def _model(self) -> Model:
+        return self.space.model(self.unevenness)
+
+    def _spectrum(self, model: Model, sparsity: int) -> tuple[Array, Array, Vector, Vector, float]:
+        """Return what dual vectors have along known directions and of others, and the spectrum of the bound there."""
+        _, _, z, other, _, _ = model.factors(self.levels)
+        rows = model.rows(self.levels, z, other)
+        return rows, other, *model.spectrum(self.levels, sparsity, rows, other)
+
+    def _start(self, given: int) -> Levels:
+        """Lean on the first direction, with a number as the level: the best of a few."""
+        space, k, depth = self.space, self.sparsity, self.features.depth
+        space.turn(spread_axes(space, given), given)
+        width = space.known if self._full else min(space.known, given + FIRST_LEVELS)
+        along = to_vector(space.along[:, :width])
+        energies, trace = np.square(along).sum(axis=0), float(space.lengths.sum())
+        beyond = max(trace - float(energies.sum()), 0.0) / max(depth - width, 1)
+        own = along[:, 0] ** 2
+        level = max(float(np.partition(own, own.size - k)[own.size - k]), 1e-9 * float(own.max()))
+        model = self._model()
         best: tuple[float, Levels] | None = None
-        for share in (START_SHARE, 0.05):
-            tail = share * (0.7 * np.append(energies[:width], beyond) / trace + 0.3 / space.features.depth)
+        for share in START_SHARES:
+            tail = share * (0.7 * np.append(energies, beyond) / trace + 0.3 / depth)
             tail[0] += 1 - share
-            for factor in (0.25, 0.5, 0.8):
+            for factor in START_LEVELS:
                 r = factor * level
                 levels = Levels(np.eye(width) / math.sqrt(r), r * tail[:-1], r, r * float(tail[-1]))
-                value = self._evaluated(model, levels, np.zeros(levels.steps()), SMOOTHINGS[0]).value
-                self.starts = [*getattr(self, 'starts', []), value]
+                _, _, z, other, _, _ = model.factors(levels)
+                values, _, rest = model.spectrum(levels, k, model.rows(levels, z, other), other)
+                value = max(float(values[-1]), rest)
+                self.evaluations += 1
                 if best is None or value < best[0]:
                     best = value, levels
         assert best is not None
         return best[1]
 
-    # --- rounds -------------------------------------------------------------------------------------------------------
+    # --- checkpoints --------------------------------------------------------------------------------------------------
 
-    def __iter__(self) -> Iterator[Found]:
-        """Go through the rounds; the last smoothing is repeated for as long as the caller likes."""
-        number = 0
-        while True:
-            smoothing = SMOOTHINGS[min(number // 2, len(SMOOTHINGS) - 1)]
-            self._descend(smoothing)
-            value = self._corrected(smoothing)
-            self._note(value)
-            assert self.best is not None
-            yield self.best
-            number += 1
-            if number % 2 == 0:
-                self._widen()
+    def state(self) -> dict[str, Any]:
+        """Return where the search stands, on the host; what features have along directions is not part of it."""
+        return {
+            "basis": self.space.basis,
+            "levels": _stored(self.levels),
+            "best": None
+            if self.best is None
+            else {"directions": self.best.directions, "levels": _stored(self.best.levels), "bound": self.best.bound},
+            "counts": (self.stage, self._descents, self._idle, self.evaluations),
+            "unevenness": self.unevenness,
+        }
 
-    def settle(self, rounds: int = 3) -> Found:
-        """Look harder for eigenvectors of the best levels, which may prove less than it seemed."""
-        raise NotImplementedError
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state, after one walk over the features."""
+        self.space.take_up(state["basis"])
+        self.levels, best = Levels(**state["levels"]), state["best"]
+        self.best = None if best is None else Found(best["directions"], Levels(**best["levels"]), best["bound"])
+        self.stage, self._descents, self._idle, self.evaluations = state["counts"]
+        self.unevenness = state["unevenness"]
 
-    def _evaluated(self, model: Model, base: Levels, step: Vector, smoothing: float) -> Evaluation:
-        self.evaluations += 1
-        return model.evaluate(base, step, self.sparsity, smoothing)
 
-    def _descend(self, smoothing: float) -> None:
-        model, base = self.space.model(self.unevenness), self.levels
-        best = math.inf, np.zeros(base.steps())
-
-        def function(step: Vector) -> tuple[float, Vector]:
-            nonlocal best
-            try:
-                found = self._evaluated(model, base, step, smoothing)
-            except np.linalg.LinAlgError:
-                return math.inf, np.zeros(base.steps())
-            if not math.isfinite(found.value) or not np.isfinite(found.gradient).all():
-                return math.inf, np.zeros(base.steps())
-            if found.value < best[0]:
-                best = found.value, step.copy()
-            return found.value, found.gradient
-
-        descend(
-            function,
-            np.zeros(base.steps()),
-            steps=STEPS,
-            tolerance=smoothing * 1e-3,
-            stop=lambda _: self._late(),
-            memory=MEMORY,
-        )
-        self.levels = base.moved(best[1])
-
-    def _corrected(self, smoothing: float) -> float:
-        """Add what the leading eigenvectors are multiplied into, and return about the largest eigenvalue."""
-        space, levels, k = self.space, self.levels, self.sparsity
-        model = space.model(self.unevenness)
-        if space.whole:
-            _, _, z, other, _, _ = model.factors(levels)
-            return float(model.spectrum(levels, k, model.rows(levels, z, other), other)[0][-1])
-        if space.known + CORRECTED > space.most:
-            trimmed(space, levels, model, 2 * CORRECTED)
-            model = space.model(self.unevenness)
-        _, _, z, other, _, _ = model.factors(levels)
-        rows = model.rows(levels, z, other)
-        values, vectors, beyond = model.spectrum(levels, k, rows, other)
-        xp = space.xp
-        leading = xp.asarray(vectors[:, -CORRECTED:], dtype=rows.dtype, device=space.features.operator.device)
-        images = rows @ leading
-        mean = (beyond - k * levels.level) / self.unevenness
-        added = space.add(space.combined(images * xp.astype(other, images.dtype)[:, None]))
-        model = space.model(self.unevenness)
-        _, _, z, other, _, _ = model.factors(levels)
-        rows = model.rows(levels, z, other)
-        values, vectors, beyond = model.spectrum(levels, k, rows, other)
-        if added and mean > 0:
-            fresh = to_vector(xp.matrix_transpose(rows[:, -added:]) @ rows[:, -added:])
-            self.unevenness = min(max(float(np.linalg.eigvalsh(fresh)[-1]) / mean, 1.0), 20.0)
-        del smoothing
-        return float(values[-1])
-
-    def _widen(self) -> None:
-        """Give the leading eigenvectors levels of their own."""
-        space, levels = self.space, self.levels
-        if levels.width + MORE_LEVELS > min(MOST_LEVELS, space.known):
-            return
-        model = space.model(self.unevenness)
-        _, _, z, other, _, _ = model.factors(levels)
-        _, vectors, _ = model.spectrum(levels, self.sparsity, model.rows(levels, z, other), other)
-        count = space.lead(vectors[:, -MORE_LEVELS:], levels.width)
-        self.levels = levels.wider(count)
-
-    def _note(self, value: float) -> None:
-        if self.best is None or value * self._scale < self.best.bound:
-            levels, scale = self.levels, self._scale
-            root = math.sqrt(scale)
-            units = Levels(levels.frame / root, levels.weights, levels.level * scale, levels.rest_weight)
-            self.best = Found(
-                self.space.basis[:, : levels.width].copy(),
-                units,
-                value * scale,
-                self.evaluations,
-                self.features.walks,
-            )
+def _stored(levels: Levels) -> dict[str, Any]:
+    return {field.name: getattr(levels, field.name) for field in fields(levels)}

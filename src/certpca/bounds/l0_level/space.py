@@ -7,8 +7,9 @@ from certpca.bounds.l0_level.model import Levels, Model
 from certpca.runtime.arrays import Array, Vector, to_vector
 
 FRESH = 1e-4  # share of a direction that must be new
-ENTRIES = 1 << 28  # of what features have along known directions
-MOST = 256  # known directions
+ENTRIES = 1 << 28  # of what features have along known directions,
+MOST = 256  # known directions,
+MOST_SQUARED = 6e8  # and of these squared, times the features: what an evaluation multiplies
 
 
 class Space:
@@ -18,12 +19,13 @@ class Space:
     """
 
     def __init__(self, features: Features, scale: float) -> None:
-        self.features, self._scale = features, scale
-        self.xp = features.operator.xp
+        self.features, self.scale = features, scale
+        self.xp, self.device = features.operator.xp, features.operator.device
         self.lengths = features.lengths() / scale
         self.basis: Vector = np.empty((features.depth, 0))
         self.along: Array = None
-        self.most = max(32, min(MOST, ENTRIES // features.size))
+        most = min(MOST, ENTRIES // features.size, int((MOST_SQUARED / features.size) ** 0.5))
+        self.most = max(128, most)
 
     @property
     def known(self) -> int:
@@ -45,19 +47,24 @@ class Space:
         fresh = np.linalg.qr(fresh - self.basis @ (self.basis.T @ fresh))[0]
         if fresh.shape[1] == 0:
             return 0
-        images = self.features.along(fresh) / self._scale**0.5
+        images = self.features.along(fresh) / self.scale**0.5
         self.basis = np.concatenate([self.basis, fresh], axis=1)
         self.along = images if self.along is None else self.xp.concat([self.along, images], axis=1)
         return int(fresh.shape[1])
 
+    def take_up(self, basis: Vector) -> None:
+        """Go on with a basis that was left, after one walk."""
+        self.basis = basis
+        self.along = self.features.along(basis) / self.scale**0.5
+
     def combined(self, panel: Array) -> Vector:
         """Return F panel."""
-        return self.features.combined(panel) / self._scale**0.5
+        return self.features.combined(panel) / self.scale**0.5
 
     def turn(self, rotation: Vector, first: int = 0) -> None:
         """Turn the basis from its column `first` on; a rotation with fewer columns than rows forgets directions."""
         xp = self.xp
-        there = xp.asarray(rotation, dtype=self.along.dtype, device=self.features.operator.device)
+        there = xp.asarray(rotation, dtype=self.along.dtype, device=self.device)
         self.basis = np.concatenate([self.basis[:, :first], self.basis[:, first:] @ rotation], axis=1)
         self.along = xp.concat([self.along[:, :first], self.along[:, first:] @ there], axis=1)
 
@@ -87,26 +94,17 @@ def leading_space(features: Features, scale: float, first: Vector, width: int, r
     for _ in range(rounds):
         if space.whole:
             break
-        values, vectors = _spread(space)
-        del values
-        panel = space.along @ space.xp.asarray(
-            vectors[:, -width:], dtype=space.along.dtype, device=features.operator.device
-        )
-        space.add(space.combined(panel))
+        leading = space.xp.asarray(spread_axes(space)[:, :width], dtype=space.along.dtype, device=space.device)
+        space.add(space.combined(space.along @ leading))
     return space
 
 
-def spread_axes(space: Space, width: int) -> tuple[Vector, Vector]:
-    """Return variances, largest first, and their directions in coordinates of the basis, outside its first `width`."""
-    values, vectors = _spread(space, width)
-    return values[::-1], vectors[:, ::-1]
-
-
-def _spread(space: Space, width: int = 0) -> tuple[Vector, Vector]:
-    part = space.along[:, width:]
+def spread_axes(space: Space, first: int = 0) -> Vector:
+    """Return the axes of what features have along the basis from its column `first` on, the longest first."""
+    part = space.along[:, first:]
     total = to_vector(space.xp.matrix_transpose(part) @ part)
-    values, vectors = np.linalg.eigh((total + total.T) / 2)
-    return values, vectors
+    axes: Vector = np.linalg.eigh((total + total.T) / 2)[1][:, ::-1]
+    return axes
 
 
 def trimmed(space: Space, levels: Levels, model: Model, room: int) -> None:
