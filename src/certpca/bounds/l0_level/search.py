@@ -158,6 +158,9 @@ class LevelSearch:
     def _widen(self) -> int:
         """Give the leading eigenvectors levels of their own, and return how many had none."""
         space, levels = self.space, self.levels
+        if self._full:  # few enough for all to have them, once those that matter most have settled
+            self.levels = levels.wider(space.known - levels.width)
+            return self.levels.width - levels.width
         room = min(MOST_LEVELS, space.known) - levels.width
         if room < MORE_LEVELS:
             return 0
@@ -188,7 +191,7 @@ class LevelSearch:
         """Lean on the first direction, with a number as the level: the best of a few."""
         space, k, depth = self.space, self.sparsity, self.features.depth
         space.turn(spread_axes(space, given), given)
-        width = space.known if self._full else min(space.known, given + FIRST_LEVELS)
+        width = min(space.known, given + FIRST_LEVELS)
         along = to_vector(space.along[:, :width])
         energies, trace = np.square(along).sum(axis=0), float(space.lengths.sum())
         beyond = max(trace - float(energies.sum()), 0.0) / max(depth - width, 1)

@@ -20,7 +20,7 @@ from certpca.runtime.arrays import Array, is_host, namespace
 from certpca.runtime.threads import in_threads
 
 NEWTON_STEPS = 60
-TOLERANCE = 1e-12
+TOLERANCE = 1e-6  # relative change of θ at which a last step is made: the next change would be its square
 STRIP = 1024  # features whose sums are kept apart, so that the order of sums is fixed
 WORTH_THREADS = 1 << 15  # entries from which a loop takes longer than waking threads for it
 TINY = 1e-280
