@@ -1,34 +1,37 @@
 """Dual points whose level is a matrix: from directions W, a matrix on them and a number to kR + Σ Y_i.
 
-The inequality is that of `rules/l0_level`; here is the arithmetic. The level is R = rI + WSWᵀ with r ≥ 0, W and S exactly
-as they are read (after scaling by powers of two, which may drop numbers below the normal range: R is made of what is left).
+The inequality is that of `rules/l0_level`; here is the arithmetic. The level is R = rI + WSWᵀ with r ≥ 0, W and S
+exactly as they are read (after scaling by powers of two, which may drop numbers below the normal range: R is made of
+what is left).
 
-R ⪰ 0. With τ ≥ λ_max(−S) and σ ≥ λ_max(WᵀW), both proved, ξᵀRξ ≥ r|ξ|² − max(τ, 0)|Wᵀξ|² ≥ (r − max(τ, 0)σ)|ξ|². This
-`least` eigenvalue must not be negative; nothing is asked of W, which may be far from orthonormal.
+R ⪰ 0. Let L hold the lengths of the columns of W, or any other positive numbers. With τ ≥ λ_max(−LSL) and
+σ ≥ λ_max(L⁻¹WᵀWL⁻¹), both proved, ξᵀRξ ≥ r|ξ|² − max(τ, 0)|L⁻¹Wᵀξ|² ≥ (r − max(τ, 0)σ)|ξ|². This `least` eigenvalue must
+not be negative; nothing is asked of W, which may be far from orthonormal. Entries of LSL round twice, so the matrix is
+off by at most γ_4 of its Frobenius norm; those of L⁻¹WᵀWL⁻¹ are at most one in size and off by γ_{d+4}.
 
-Each Y_i. B = aaᵀ − R has at most one positive eigenvalue. Any c will do, so c is the vector of floating-point numbers that
-came out of whatever was suggested. Then t = Wᵀc, s = St, v = Ws + rc, β = a·c, w = βa − v and q = β² − c·v are computed. With
-d = depth, m columns of W, Frobenius norms |W|, |S|, ϱ = r + |W|²|S| ≥ ‖R‖ and γ_i + γ_j + γ_iγ_j ≤ γ_{i+j},
+Each Y_i. B = aaᵀ − R has at most one positive eigenvalue. Any c will do, so c is the vector of floating-point numbers
+that came out of whatever was suggested. Then t = Wᵀc, s = St, v = Ws + rc, β = a·c, w = βa − v and q = β² − c·v are
+computed. With d = depth, m columns of W, Frobenius norms |W|, |S|, ϱ = r + |W|²|S| ≥ ‖R‖ and γ_i + γ_j + γ_iγ_j ≤ γ_{i+j},
 
     |t − Wᵀc| ≤ γ_d |W||c|,   |s − SWᵀc| ≤ γ_{d+m} |S||W||c|,   |v − Rc| ≤ γ_{d+2m+2} ϱ|c|,   |β − a·c| ≤ γ_d |a||c|,
     |w − Bc| ≤ γ_{d+2m+6} (|a|² + ϱ)|c|,
     |q − cᵀBc| ≤ γ_{2d+2m+8} (β² + ϱ|c|² + 3|a||c||β|).
 
 (The square of the error of β is at most a quarter of γ|a||c||β| where |β| ≥ 4γ|a||c|; elsewhere the lowered q below is
-negative.) q is lowered by four times that, which only enlarges Y = ww'/q, and z = w/√q is off by at most twice the bound for
-w, divided by √q, which covers the division and the root.
+negative.) q is lowered by four times that, which only enlarges Y = wwᵀ/q, and z = w/√q is off by at most twice the
+bound for w, divided by √q, which covers the division and the root.
 
-Where the lowered q is not clearly positive, Y = (1 − 1/κ)₊ aaᵀ for a κ ≥ aᵀR⁻¹a: aaᵀ ⪯ κR, so aaᵀ − R ⪯ (1 − 1/κ)aaᵀ. For
-every x, with e = a − Rx, aᵀR⁻¹a = 2a·x − xᵀRx + eᵀR⁻¹e ≤ 2a·x − xᵀRx + |e|²/least. Here x is what floating point takes for
-R⁻¹a, the first two terms are off by at most γ_{2d+2m+8}(2|a||x| + ϱ|x|²) and |e| by γ_{d+2m+6}(|a| + ϱ|x|). Where that gives
-nothing, κ = ∞: Y = aaᵀ always will do. Features with κ ≤ 1 need no dual matrix at all.
+Where the lowered q is not clearly positive, Y = (1 − 1/κ)₊ aaᵀ for a κ ≥ aᵀR⁻¹a: aaᵀ ⪯ κR, so aaᵀ − R ⪯ (1 − 1/κ)aaᵀ.
+For every x, with e = a − Rx, aᵀR⁻¹a = 2a·x − xᵀRx + eᵀR⁻¹e ≤ 2a·x − xᵀRx + |e|²/least. Here x is what floating point
+takes for R⁻¹a, the first two terms are off by at most γ_{2d+2m+8}(2|a||x| + ϱ|x|²) and |e| by γ_{d+2m+6}(|a| + ϱ|x|).
+Where that gives nothing, κ = ∞: Y = aaᵀ always will do. Features with κ ≤ 1 need no dual matrix at all.
 
-The sum. √λ_max moves by at most the length of the errors of all z together; sums over n features round as inner products
-do, by γ_n tr in norm; kR is formed from W and S with an error of at most γ_{2m+4} kϱ in norm.
+The sum. √λ_max moves by at most the length of the errors of all z together; sums over n features round as inner
+products do, by γ_n tr in norm; kR is formed from W and S with an error of at most γ_{2m+4} kϱ in norm.
 
-Underflow. Columns of W have their largest entry between one half and one, or are zero; S and r are at most 2¹⁰⁰ in units in
-which the data are near one. What vanishes below the normal range then moves no w by more than 2⁻⁸⁰⁰ and no q either, and q
-must be above 2⁻²⁰⁰, so that no z moves by more than 2⁻⁷⁰⁰ of the largest number in it.
+Underflow. Columns of W have their largest entry between one half and one, or are zero; S and r are at most 2¹⁰⁰ in
+units in which the data are near one. What vanishes below the normal range then moves no w by more than 2⁻⁸⁰⁰ and no q
+either, and q must be above 2⁻²⁰⁰, so that no z moves by more than 2⁻⁷⁰⁰ of the largest number in it.
 """
 
 import math
@@ -161,9 +164,7 @@ def level_of(prepared: Prepared, evidence: Mapping[str, Any]) -> Level:
     require(number >= 0 and largest <= LARGEST_LEVEL, "its level is negative or too large")
     gram = directions.T @ directions
     square = float((directions**2).sum()) * (1 + gamma(depth * width + 4))
-    above = largest_eigenvalue((gram + gram.T) / 2, gamma(depth + 8) * square)
-    below = max(largest_eigenvalue(-matrix), 0.0)
-    least = number - above * below * (1 + gamma(4))
+    least = number - _below_zero(directions, matrix, gram) * (1 + gamma(4))
     require(least >= 0, "its level is not positive semidefinite")
     norm = float(np.linalg.norm(matrix)) * (1 + gamma(width * width + 4))
     size = (number + square * norm) * (1 + gamma(8))
@@ -175,9 +176,20 @@ def level_of(prepared: Prepared, evidence: Mapping[str, Any]) -> Level:
             inverse = None
     scales, frame = np.ldexp(1.0, powers), frame * math.sqrt(prepared.unit)
     weights = np.abs(weights)
-    return Level(
-        number, directions, matrix, size, least, scales, frame, weights[:-1], float(weights[-1]), inverse
-    )
+    return Level(number, directions, matrix, size, least, scales, frame, weights[:-1], float(weights[-1]), inverse)
+
+
+def _below_zero(directions: Vector, matrix: Vector, gram: Vector) -> float:
+    """Bound how far WSWᵀ reaches below zero."""
+    depth, width = directions.shape
+    lengths = np.linalg.norm(directions, axis=0)
+    lengths = np.where(lengths > 0, lengths, 1.0)
+    scaled = matrix * lengths[:, None] * lengths[None, :]
+    below = largest_eigenvalue(-(scaled + scaled.T) / 2, gamma(8) * float(np.linalg.norm(scaled)))
+    if below <= 0.0 or not scaled.any():
+        return 0.0
+    cosines = gram / lengths[:, None] / lengths[None, :]
+    return below * largest_eigenvalue((cosines + cosines.T) / 2, gamma(depth + 16) * width * 1.01)
 
 
 def level_vectors(columns: Vector, level: Level) -> tuple[Vector, float]:

@@ -1,14 +1,14 @@
 """Features that a dual point with a matrix as its level proves to be in no, or in every, optimal support.
 
 Leaving i out removes Y_i: if λ_max(kR + G − Y_i) is below the objective, G = Σ Y_i, every optimum contains i. Forcing i
-in replaces Y_i by a_ia_iᵀ with one feature less to choose: if λ_max((k − 1)R + G − Y_i + a_ia_iᵀ) is below, none does. With
-D = tI − M for the matrix M of the one or the other, at the level t that the objective leaves, both are tests of
+in replaces Y_i by a_ia_iᵀ with one feature less to choose: if λ_max((k − 1)R + G − Y_i + a_ia_iᵀ) is below, none does.
+With D = tI − M for the matrix M of the one or the other, at the level t that the objective leaves, both are tests of
 definiteness after updates of rank one: D + yyᵀ ≻ 0, where D has one negative eigenvalue, iff 1 + yᵀD⁻¹y < 0; and
 E − aaᵀ ≻ 0 for E = D + yyᵀ ≻ 0 iff aᵀE⁻¹a < 1. The sum without one term is off by no more than the whole one, so t is
 lowered by the doubt about that.
 
-With VΛVᵀ = M up to `rest` and VᵀV = I up to `drift`, both measured, V⁻¹DV⁻ᵀ is tI − Λ up to κ times the distance of t from
-the eigenvalues, which is kept at 1e-6 of the largest or more. Then these quotients are off by at most 4κ of their
+With VΛVᵀ = M up to `rest` and VᵀV = I up to `drift`, both measured, V⁻¹DV⁻ᵀ is tI − Λ up to κ times the distance of t
+from the eigenvalues, which is kept at 1e-6 of the largest or more. Then these quotients are off by at most 4κ of their
 terms; a margin of twice that is demanded.
 """
 

@@ -123,7 +123,7 @@ class Model:
     def rows(self, levels: Levels, z: Array, other: Array) -> Array:
         """Return Q: what every dual vector has along the known directions."""
         xp, dtype = self.xp, self.along.dtype
-        inverse = xp.astype(self._there(np.linalg.inv(levels.frame).T), dtype)
+        inverse = xp.astype(self._there(np.asarray(np.linalg.inv(levels.frame).T, dtype=np.float64)), dtype)
         mine = z @ inverse
         if levels.width == self.known:
             return mine

@@ -16,7 +16,7 @@ import numpy as np
 
 from certpca.bounds.l0_level.features import Features
 from certpca.bounds.l0_level.model import Levels, Model
-from certpca.bounds.l0_level.space import Space, leading_space, spread_axes, trimmed
+from certpca.bounds.l0_level.space import leading_space, spread_axes, trimmed
 from certpca.bounds.pair_bound.quasi_newton import descend
 from certpca.runtime.arrays import Array, Vector, to_vector
 

@@ -68,7 +68,7 @@ def derivatives(
 ) -> tuple[Array, Array, Array, float]:
     """Return the derivatives of Σ φ_i by b, by the squared length of the rest, by the weights and by that of the rest.
 
-    φ = σ² (Σ_j ω_j y_j² + w_r² e) with y_j = Σ_l b_l w_l ṽ_jl + x_j w_r and w = 1/(θ + p). `solved` holds θ and N. `pulls`
+    φ = σ² (Σ_j ω_j y_j² + w_r² e) with y_j = Σ_l b_l w_l ṽ_jl + x_j w_r, w = 1/(θ + p). `solved` holds θ and N. `pulls`
     holds H_l = Σ_j ω_j σ y_j ṽ_jl, X = Σ_j ω_j σ y_j x_j, e, and φ. θ moves with everything by its equation.
     """
     theta, norm = solved
@@ -200,10 +200,14 @@ def _compiled() -> tuple[Any, Any] | None:  # noqa: PLR0915
                     by_b[i, j] = 2.0 * w * (size * h - p[j] * a * w * share + p[j] * a * turn)
                     sums[strip, j] += a * w * w * (-2.0 * size * h + a * (turn * t - w * (t - p[j]) * share))
                 by_rest[i] = q * v * (turn - share * v)
-                sums[strip, width] += v * v * (
-                    -2.0 * size * rest_pull[i]
-                    - 2.0 * size * size * v * spread[i]
-                    + rest[i] * (turn * t - share * v * (t - q))
+                sums[strip, width] += (
+                    v
+                    * v
+                    * (
+                        -2.0 * size * rest_pull[i]
+                        - 2.0 * size * size * v * spread[i]
+                        + rest[i] * (turn * t - share * v * (t - q))
+                    )
                 )
 
     return solve, differentiate

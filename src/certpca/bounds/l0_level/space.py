@@ -59,7 +59,8 @@ class Space:
 
     def combined(self, panel: Array) -> Vector:
         """Return F panel."""
-        return self.features.combined(panel) / self.scale**0.5
+        product: Vector = self.features.combined(panel) / self.scale**0.5
+        return product
 
     def turn(self, rotation: Vector, first: int = 0) -> None:
         """Turn the basis from its column `first` on; a rotation with fewer columns than rows forgets directions."""

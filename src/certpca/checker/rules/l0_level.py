@@ -4,9 +4,10 @@ Z* = max over unit ξ of the k largest (a_iᵀξ)². For a matrix R ⪰ 0 and B_
 
     Z* ≤ λ_max(kR + Σ Y_i)   for any Y_i ⪰ 0 with Y_i ⪰ B_i,
 
-for then Σ_S (a_iᵀξ)² = Σ_S ξᵀB_iξ + |S| ξᵀRξ ≤ ξᵀ(Σ Y_i)ξ + k ξᵀRξ. R = ρI gives `l0_dual`. B_i has at most one positive
-eigenvalue, since R ⪰ 0. For any c with q = cᵀB_ic > 0, Y_i = (B_ic)(B_ic)ᵀ/q' will do for every 0 < q' ≤ q; so will
-(1 − 1/κ)₊ a_ia_iᵀ for any κ ≥ a_iᵀR⁻¹a_i, and a_ia_iᵀ. The evidence is R = rI + WSWᵀ; a frame and weights on W only suggest c.
+for then Σ_S (a_iᵀξ)² = Σ_S ξᵀB_iξ + |S| ξᵀRξ ≤ ξᵀ(Σ Y_i)ξ + k ξᵀRξ. R = ρI gives `l0_dual`. B_i has at most one
+positive eigenvalue, since R ⪰ 0. For any c with q = cᵀB_ic > 0, Y_i = (B_ic)(B_ic)ᵀ/q' will do for every 0 < q' ≤ q; so
+will (1 − 1/κ)₊ a_ia_iᵀ for any κ ≥ a_iᵀR⁻¹a_i, and a_ia_iᵀ. The evidence is R = rI + WSWᵀ; a frame and weights on W
+only suggest c.
 
 Allowance. `level_points`: that R ⪰ 0, each Y_i, their sum, kR; λ_max by a Cholesky factorisation.
 """
