@@ -16,9 +16,9 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import render as benchmark_tables
 from benchmarks.machine import facts
 
+from benchmarks import render as benchmark_tables
 from experiments import data, pages, running
 
 FILES = {

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 import certpca
+from certpca.operators.deflations import DEFLATIONS
 from experiments import data, pages
 from experiments.running import SEED, Run
 
 TITLE = "Several components, paths, choosing a sparsity, and kernels"
 NEEDS = ("expr_alon",)
-DEFLATIONS = ("schur", "projection", "hotelling", "orthogonal-hotelling")
 FOUR, CLASSIC = (5, 5, 5, 5), (7, 4, 4, 1, 1, 1)
 # Zou, Hastie & Tibshirani, Journal of Computational and Graphical Statistics 15 (2006) 265-286, for CLASSIC.
 PUBLISHED = {"SPCA of Zou, Hastie & Tibshirani (2006)": 0.758}
@@ -104,7 +104,9 @@ def _kernel() -> dict[str, Any]:
     for gamma in GAMMAS:
         values = KernelPCA(kernel="rbf", gamma=gamma).fit(points).eigenvalues_
         for sparsity in SAMPLES_USED:
-            model = certpca.SparseKernelPCA(2, sparsity, kernel="rbf", gamma=gamma, random_state=SEED).fit(points)
+            model = certpca.SparseKernelPCA(
+                n_components=2, sparsity=sparsity, kernel="rbf", gamma=gamma, random_state=SEED
+            ).fit(points)
             rows.append(
                 {
                     "gamma": gamma,
@@ -114,7 +116,9 @@ def _kernel() -> dict[str, Any]:
                     "dense": (values[:2] / values.sum()).tolist(),
                 }
             )
-    model = certpca.SparseKernelPCA(2, DRAWN[1], kernel="rbf", gamma=DRAWN[0], certify=True, random_state=SEED)
+    model = certpca.SparseKernelPCA(
+        n_components=2, sparsity=DRAWN[1], kernel="rbf", gamma=DRAWN[0], certify=True, random_state=SEED
+    )
     model.set_params(time_limit=40).fit(points)
     low, high = points.min(axis=0) - 0.3, points.max(axis=0) + 0.3
     across, up = np.linspace(low[0], high[0], 60), np.linspace(low[1], high[1], 40)

@@ -137,7 +137,7 @@ def _full(part: Variants) -> dict[str, Any]:
 
 
 def _sparse(part: Variants, sparsity: int, *, certify: bool) -> dict[str, Any]:
-    model = certpca.SparsePCA(sparsity, n_components=2, random_state=SEED).fit(part.values)
+    model = certpca.SparsePCA(n_components=2, sparsity=sparsity, random_state=SEED).fit(part.values)
     scores = model.transform(part.values)
     supports = [np.flatnonzero(component) for component in model.components_]
     gaps = []

@@ -28,7 +28,7 @@ FLAGS = (
     "--hide-scrollbars",
 )
 SPARSITY = 7
-WINDOW = "1000,1640"
+WINDOW = "1000,1780"
 
 
 def make(figure: Path = FIGURE) -> None:

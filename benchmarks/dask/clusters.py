@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from distributed import Client, LocalCluster
-
 from certpca.runtime.threads import at_most_threads
+from distributed import Client, LocalCluster
 
 
 @contextmanager

@@ -80,7 +80,7 @@ def run(job: str, operator: Any, sparsity: int) -> dict[str, float]:
         }
     begin = time.perf_counter()
     if job == "sdp":
-        relaxation = certpca.solve_sdp(operator, sparsity, gap=1e-4)
+        relaxation = certpca.solve_sdp(operator, sparsity, target_gap=1e-4)
         return {"value": relaxation.upper, "gap": relaxation.gap, "seconds": time.perf_counter() - begin}
     solution = certpca.solve(operator, sparsity, job)
     return {"value": solution.objective, "seconds": time.perf_counter() - begin}

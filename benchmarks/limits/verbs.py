@@ -78,7 +78,7 @@ def _solve_sdp(values: Any, data: Data, budget: certpca.Budget) -> Outcome:
 def _estimator(*, certify: bool) -> Job:
     def job(values: Any, data: Data, budget: certpca.Budget) -> Outcome:
         model = certpca.SparsePCA(
-            data.sparsity, n_components=COMPONENTS, certify=certify, time_limit=budget.seconds
+            n_components=COMPONENTS, sparsity=data.sparsity, certify=certify, time_limit=budget.seconds
         ).fit(values)
         return _of_solutions(model.solutions_)
 
@@ -87,7 +87,9 @@ def _estimator(*, certify: bool) -> Job:
 
 def _kernel_estimator(values: Any, data: Data, budget: certpca.Budget) -> Outcome:
     samples = values.astype(np.float32) if values.dtype.kind != "f" else values
-    model = certpca.SparseKernelPCA(COMPONENTS, min(data.sparsity, 50), time_limit=budget.seconds).fit(samples)
+    model = certpca.SparseKernelPCA(
+        n_components=COMPONENTS, sparsity=min(data.sparsity, 50), time_limit=budget.seconds
+    ).fit(samples)
     return _of_solutions(model.solutions_)
 
 

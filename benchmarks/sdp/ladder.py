@@ -73,7 +73,7 @@ def ours(name: str, sparsity: int) -> dict[str, Any]:
     for gap in GAPS:
         begin = time.perf_counter()
         operator = certpca.from_matrix(data) if options else certpca.from_data(data, missing="mean")
-        solution = certpca.solve(operator, sparsity, SdpThreshold(gap=0.8 * gap))
+        solution = certpca.solve(operator, sparsity, SdpThreshold(target_gap=0.8 * gap))
         details = solution.details
         result[f"{gap:g}"] = {
             "seconds": time.perf_counter() - begin,

@@ -25,10 +25,10 @@ SPARSITIES = (624, 1875, 3125, 4372, 5628, 6873, 8122, 9377)
 def measure(operator: Any, data: np.ndarray, sparsity: int, spectrum: np.ndarray, diagonal: float) -> dict[str, Any]:
     steps: list[float] = []
     begin = time.perf_counter()
-    relaxation = certpca.solve_sdp(operator, sparsity, gap=1e-5)
+    relaxation = certpca.solve_sdp(operator, sparsity, target_gap=1e-5)
     solved = time.perf_counter()
     solution = certpca.solve(
-        operator, sparsity, SdpThreshold(gap=1e-5), listener=lambda step: steps.append(step.seconds)
+        operator, sparsity, SdpThreshold(target_gap=1e-5), listener=lambda step: steps.append(step.seconds)
     )
     proved = time.perf_counter()
     assert solution.certificate is not None

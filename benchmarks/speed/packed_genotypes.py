@@ -26,7 +26,7 @@ from benchmarks.machine import facts, fastest, write_results
 
 import certpca
 from certpca.genotypes import packed_dots
-from certpca.readers.base import Reader
+from certpca.readers.walks import ColumnWalk
 from certpca.runtime.threads import threads_allowed
 from certpca.search.krylov import leading_eigenpairs
 
@@ -106,8 +106,8 @@ def measured(file: Path, width: int, rng: np.random.Generator) -> dict[str, Any]
 
     def tiles() -> Any:
         # What a reader does that only knows how to decode columns.
-        scores = Reader.times(reader, panel, fill) - shift
-        back = Reader.transposed_times(reader, scores, fill)
+        scores = ColumnWalk(reader).times(panel, fill) - shift
+        back = ColumnWalk(reader).transposed_times(scores, fill)
         return (back - mean.astype(np.float32)[:, None] * scores.sum(axis=0)) / (rows - 1)
 
     expected = packed()  # compiles

@@ -22,7 +22,7 @@ from experiments.running import SEED, Run
 
 METHODS: dict[str, Any] = {  # in the paper's words
     "spca-svd": "svd-threshold",
-    "spca-sdp": SdpThreshold(gap=1e-5, memory=2.0),
+    "spca-sdp": SdpThreshold(target_gap=1e-5, memory=2.0),
     "dec": "decomposition",
     "cwpca": "coordinatewise",
     "spca-lowrank": "spannogram",

@@ -7,17 +7,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from certpca.bounds.sdp import Relaxation as Relaxation
     from certpca.datasets.examples import balding_nichols as balding_nichols
     from certpca.datasets.examples import pitprops as pitprops
     from certpca.datasets.examples import rotated_hadamard as rotated_hadamard
     from certpca.formats.geo import read_geo as read_geo
     from certpca.formats.h5ad import read_h5ad as read_h5ad
+    from certpca.formats.npy import open_npy as open_npy
     from certpca.formats.parquet import read_parquet as read_parquet
+    from certpca.formats.tables import Table as Table
     from certpca.formats.tables import load_table as load_table
-    from certpca.formats.tables import open_npy as open_npy
     from certpca.formats.zarr_files import read_zarr as read_zarr
     from certpca.frontends.estimators.sparse_kernel_pca import SparseKernelPCA as SparseKernelPCA
     from certpca.frontends.estimators.sparse_pca import SparsePCA as SparsePCA
+    from certpca.frontends.report import write_report as write_report
     from certpca.genotypes.plink import read_plink as read_plink
     from certpca.genotypes.plink_writing import write_plink as write_plink
     from certpca.intake import from_data as from_data
@@ -25,7 +28,9 @@ if TYPE_CHECKING:
     from certpca.intake import from_matrix as from_matrix
     from certpca.operators import Operator as Operator
     from certpca.operators import verify_operator as verify_operator
+    from certpca.operators.base import Factor as Factor
     from certpca.results.certificate import Certificate as Certificate
+    from certpca.results.errors import CertificateError as CertificateError
     from certpca.results.files import load_certificate as load_certificate
     from certpca.results.files import load_path as load_path
     from certpca.results.files import load_solution as load_solution
@@ -34,18 +39,27 @@ if TYPE_CHECKING:
     from certpca.results.files import save_solution as save_solution
     from certpca.results.path import Path as Path
     from certpca.results.proof import Proof as Proof
+    from certpca.results.solution import Candidate as Candidate
     from certpca.results.solution import Solution as Solution
     from certpca.results.status import Status as Status
     from certpca.runtime.budget import Budget as Budget
+    from certpca.runtime.budget import Progress as Progress
     from certpca.runtime.budget import Step as Step
-    from certpca.runtime.errors import CertificateError as CertificateError
     from certpca.runtime.errors import CertpcaError as CertpcaError
+    from certpca.runtime.errors import ClusterError as ClusterError
+    from certpca.runtime.errors import DataFileError as DataFileError
+    from certpca.runtime.errors import InvalidDataError as InvalidDataError
+    from certpca.runtime.errors import InvalidProblemError as InvalidProblemError
+    from certpca.runtime.errors import MissingDependencyError as MissingDependencyError
+    from certpca.runtime.errors import UnknownArgumentError as UnknownArgumentError
+    from certpca.solvers import Solver as Solver
     from certpca.solvers import available_solvers as available_solvers
+    from certpca.solvers import register as register
     from certpca.solvers import solver_named as solver_named
     from certpca.verbs.certify import certify as certify
     from certpca.verbs.choose import Choice as Choice
     from certpca.verbs.choose import choose_sparsity as choose_sparsity
-    from certpca.verbs.decompose import Decomposition as Decomposition
+    from certpca.verbs.components import Components as Components
     from certpca.verbs.decompose import decompose as decompose
     from certpca.verbs.path import path as path
     from certpca.verbs.relax import solve_sdp as solve_sdp
@@ -56,19 +70,31 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Budget": "runtime.budget",
+    "Candidate": "results.solution",
     "Certificate": "results.certificate",
-    "CertificateError": "runtime.errors",
+    "CertificateError": "results.errors",
     "CertpcaError": "runtime.errors",
     "Choice": "verbs.choose",
-    "Decomposition": "verbs.decompose",
+    "ClusterError": "runtime.errors",
+    "Components": "verbs.components",
+    "DataFileError": "runtime.errors",
+    "Factor": "operators.base",
+    "InvalidDataError": "runtime.errors",
+    "InvalidProblemError": "runtime.errors",
+    "MissingDependencyError": "runtime.errors",
     "Operator": "operators",
     "Path": "results.path",
+    "Progress": "runtime.budget",
     "Proof": "results.proof",
+    "Relaxation": "bounds.sdp",
     "Solution": "results.solution",
+    "Solver": "solvers",
     "SparseKernelPCA": "frontends.estimators.sparse_kernel_pca",
     "SparsePCA": "frontends.estimators.sparse_pca",
     "Status": "results.status",
     "Step": "runtime.budget",
+    "Table": "formats.tables",
+    "UnknownArgumentError": "runtime.errors",
     "available_solvers": "solvers",
     "balding_nichols": "datasets.examples",
     "certify": "verbs.certify",
@@ -81,7 +107,7 @@ _HOMES = {
     "load_path": "results.files",
     "load_solution": "results.files",
     "load_table": "formats.tables",
-    "open_npy": "formats.tables",
+    "open_npy": "formats.npy",
     "path": "verbs.path",
     "pitprops": "datasets.examples",
     "read_geo": "formats.geo",
@@ -89,6 +115,7 @@ _HOMES = {
     "read_parquet": "formats.parquet",
     "read_plink": "genotypes.plink",
     "read_zarr": "formats.zarr_files",
+    "register": "solvers",
     "rotated_hadamard": "datasets.examples",
     "save_certificate": "results.files",
     "save_path": "results.files",
@@ -99,6 +126,7 @@ _HOMES = {
     "verify": "verbs.verify",
     "verify_operator": "operators",
     "write_plink": "genotypes.plink_writing",
+    "write_report": "frontends.report",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605

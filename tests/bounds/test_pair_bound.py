@@ -107,7 +107,7 @@ def test_restricting_a_point_keeps_the_bound_of_a_child(rng):
 
 def test_stored_points_are_what_single_precision_keeps(rng):
     point = any_point(rng, np.cov(rng.standard_normal((20, 7)).T))
-    kept = stored(point.features, point.u, point.k, point.alpha)
+    kept = stored(point.features, point.u, point.k, point.alpha).unpacked()
     np.testing.assert_array_equal(kept.u, kept.u.astype(np.float32))
     np.testing.assert_array_equal(kept.k, kept.k.astype(np.float32))
     np.testing.assert_array_equal(kept.u, kept.u.T)
@@ -273,7 +273,7 @@ def test_tightened_points_bound_every_support(seed, smoothing, steps):
     np.testing.assert_array_equal(found.k, -found.k.T)
     assert (found.alpha > 0).all()
     assert weights.shape == (size,)
-    kept = stored(found.features, found.u, found.k, found.alpha)
+    kept = stored(found.features, found.u, found.k, found.alpha).unpacked()
     best, inside, outside = judged(matrix, fixed, budget)
     for point in (found, kept):
         leading, total, forced_in, forced_out = bound_at(matrix, point, fixed, budget)

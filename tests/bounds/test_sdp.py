@@ -67,7 +67,7 @@ def test_pit_props_values_of_the_literature(sparsity, shared):
     """Equation (2) of Chowdhury et al. on the pit props, solved elsewhere by interior points (see the file)."""
     published = json.loads((shared / "reference" / "published_values.json").read_text())
     value = published["pitprops_sdp_eq2"][str(sparsity)]
-    relaxation = certpca.solve_sdp(certpca.pitprops(), sparsity, gap=1e-6)
+    relaxation = certpca.solve_sdp(certpca.pitprops(), sparsity, target_gap=1e-6)
     assert relaxation.status is Status.CONVERGED
     assert value * (1 - CLOSE) <= relaxation.lower <= value + 1e-6  # six decimals are published
     assert value - 1e-6 <= relaxation.upper <= value * (1 + CLOSE)
@@ -91,7 +91,7 @@ def test_pit_props_values_of_the_literature(sparsity, shared):
 def test_agrees_with_an_interior_point_solver(name, matrix, sparsities):
     values = matrix(np.random.default_rng(len(name)))
     for sparsity, expected in zip(sparsities, interior_point(values, sparsities), strict=True):
-        relaxation = solved(values, sparsity, gap=1e-6)
+        relaxation = solved(values, sparsity, target_gap=1e-6)
         assert relaxation.status is Status.CONVERGED, sparsity
         assert relaxation.lower == pytest.approx(expected, rel=CLOSE), sparsity
         assert relaxation.upper == pytest.approx(expected, rel=CLOSE), sparsity
@@ -103,7 +103,7 @@ def test_slow_cases_are_bracketed(size, decay, sparsity):
     """Features that are alike but for their place have many near-solutions: steps are small there."""
     matrix = toeplitz(size, decay)
     (expected,) = interior_point(matrix, [sparsity])
-    relaxation = solved(matrix, sparsity, gap=1e-6)
+    relaxation = solved(matrix, sparsity, target_gap=1e-6)
     assert relaxation.lower <= expected * (1 + 1e-6)
     assert relaxation.upper >= expected * (1 - 1e-6)
     assert relaxation.gap <= 5e-3
@@ -120,7 +120,7 @@ def test_both_solutions_are_feasible_and_have_the_stated_values(seed, size, rows
     matrix = random_covariance(rng, rows, size).reshape(size, size) + 1e-12 * np.eye(size)
     sparsity = 1 + round(share * (size - 1))
     operator = certpca.from_matrix(matrix)
-    relaxation = certpca.solve_sdp(operator, sparsity, gap=1e-4)
+    relaxation = certpca.solve_sdp(operator, sparsity, target_gap=1e-4)
     check_solutions(matrix, operator, sparsity, relaxation)
 
 
@@ -158,7 +158,7 @@ def test_features_left_out_of_the_dense_steps_stay_below_the_level(rng):
     matrix[:10, :10] = toeplitz(10, 0.9)
     matrix[10:, 10:] = np.diag(small) + 1e-4 * random_covariance(rng, 30, 10)
     operator = certpca.from_matrix(matrix)
-    relaxation = certpca.solve_sdp(operator, 3, gap=1e-6)
+    relaxation = certpca.solve_sdp(operator, 3, target_gap=1e-6)
     assert relaxation.method == "alternating directions"
     assert relaxation.dual.evidence()["features"].tolist() == list(range(10))
     check_solutions(matrix, operator, 3, relaxation)
@@ -225,7 +225,7 @@ def test_scaled_input_gives_scaled_values(factor, rng):
 
 def test_values_do_not_fall_with_the_sparsity_and_end_at_the_largest_eigenvalue(rng):
     matrix = random_covariance(rng, 30, 10)
-    found = [solved(matrix, sparsity, gap=1e-6) for sparsity in range(1, 11)]
+    found = [solved(matrix, sparsity, target_gap=1e-6) for sparsity in range(1, 11)]
     for narrow, wide in pairwise(found):
         assert wide.upper >= narrow.lower * (1 - 1e-9)
     assert found[0].upper == pytest.approx(np.diagonal(matrix).max(), rel=CLOSE)
@@ -282,10 +282,10 @@ def test_small_budgets_leave_a_valid_bound(name, steps, rng):
     }
     matrix = matrices[name]
     optimum = brute_force(matrix, 3)[0]
-    relaxation = solved(matrix, 3, gap=1e-9, budget=Budget(steps=steps))
+    relaxation = solved(matrix, 3, target_gap=1e-9, budget=Budget(steps=steps))
     assert relaxation.status in (Status.OUT_OF_BUDGET, Status.CONVERGED)
     assert relaxation.upper >= optimum * (1 - 1e-9)
-    solver = certpca.solver_named("sdp-threshold", gap=1e-9)
+    solver = certpca.solver_named("sdp-threshold", target_gap=1e-9)
     solution = certpca.solve(matrix, 3, solver, covariance=True, budget=Budget(steps=steps))
     assert solution.upper_bound >= optimum
     assert solution.certificate is not None
@@ -299,18 +299,18 @@ def test_a_listener_ends_the_steps():
         seen.append(step.upper_bound)
         return len(seen) < 5
 
-    relaxation = solved(toeplitz(12, 0.9), 3, gap=1e-9, listener=after_five)
+    relaxation = solved(toeplitz(12, 0.9), 3, target_gap=1e-9, listener=after_five)
     assert relaxation.status is Status.INTERRUPTED
     assert relaxation.upper >= brute_force(toeplitz(12, 0.9), 3)[0]
 
 
 def test_too_little_memory_is_a_status(rng):
     matrix = random_covariance(rng, 60, 12)
-    relaxation = solved(matrix, 3, gap=1e-6, memory=1e-9)
+    relaxation = solved(matrix, 3, target_gap=1e-6, memory=1e-9)
     assert relaxation.status is Status.TOO_LARGE
     assert relaxation.needed_memory > 1e-9 * 2**30
     assert relaxation.upper >= brute_force(matrix, 3)[0]
-    solver = certpca.solver_named("sdp-threshold", gap=1e-6, memory=1e-9)
+    solver = certpca.solver_named("sdp-threshold", target_gap=1e-6, memory=1e-9)
     solution = certpca.solve(matrix, 3, solver, covariance=True)
     assert solution.status is Status.TOO_LARGE
     assert solution.certificate is not None
@@ -328,8 +328,8 @@ def test_warm_starts_along_the_sparsity_give_the_same_values(upwards, rng):
     matrix = random_covariance(rng, 20, 15)
     warm = None
     for sparsity in range(1, 16) if upwards else range(15, 0, -1):
-        cold = solved(matrix, sparsity, gap=1e-6)
-        warm = solved(matrix, sparsity, gap=1e-6, warm=warm)
+        cold = solved(matrix, sparsity, target_gap=1e-6)
+        warm = solved(matrix, sparsity, target_gap=1e-6, warm=warm)
         assert warm.upper == pytest.approx(cold.upper, rel=CLOSE)
         assert warm.lower == pytest.approx(cold.lower, rel=CLOSE)
 

@@ -5,6 +5,7 @@ import pytest
 
 import certpca
 from certpca.runtime.arrays import to_vector
+from certpca.runtime.errors import InvalidProblemError
 from tests.contracts.catalogue import OPERATORS, planted_counts
 
 
@@ -40,6 +41,24 @@ def test_quadratic_form_is_that_of_the_matrix(operator, matrix):
     loadings = np.array([0.6, 0.0, -0.8])
     expected = loadings @ matrix[np.ix_(support, support)] @ loadings
     assert operator.quadratic_form(support, loadings) == pytest.approx(expected, rel=1e-9)
+
+
+def test_scores_are_those_of_the_samples(operator):
+    support, loadings = np.array([1, 4, 7]), np.array([0.6, 0.0, -0.8])
+    if operator.rows is None:
+        with pytest.raises(InvalidProblemError, match="need samples"):
+            operator.scores(support, loadings)
+        return
+    data = planted_counts()[0].astype(float)
+    expected = (data - data.mean(axis=0))[:, support] @ loadings
+    np.testing.assert_allclose(operator.scores(support, loadings), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_only_what_is_read_costs_walks(operator, request):
+    name = request.node.callspec.params["operator"]
+    assert operator.cost.reads == operator.cost.given_in_file == (name in ("packed-genotypes", "streamed"))
+    assert not operator.cost.less_in_samples  # there are more samples than features
+    assert not operator.cost.dear
 
 
 def test_factor_blocks_join_to_a_factor(operator, matrix):

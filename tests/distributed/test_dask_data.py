@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 import certpca
 from certpca.bounds.l0_dual.central_path import improve
 from certpca.bounds.l0_dual.problem import DualProblem
-from certpca.distributed.dask_data import DaskCovariance
+from certpca.distributed.dask_covariance import DaskCovariance
 from certpca.operators import base
 from certpca.operators.streamed import StreamedCovariance
 from certpca.runtime.errors import (
@@ -146,13 +146,12 @@ def test_certificates_agree_in_every_form(form, genotypes, client, tmp_path):
     assert certpca.verify(there, genotypes if form != "sparse" else data).upper_bound <= there.upper_bound
 
 
-def test_dual_steps_are_the_same_numbers(genotypes, client, monkeypatch):
+def test_dual_steps_are_the_same_numbers(genotypes, client):
     """Single precision shows every difference in the order of sums; BLAS may add up otherwise in more threads."""
-    monkeypatch.setattr("certpca.bounds.l0_dual.features.SINGLE_FROM", 100)
     seen = []
     with threadpool_limits(1):
         for place in (None, client):
-            problem = DualProblem(certpca.from_data(genotypes, client=place), SPARSITY)
+            problem = DualProblem(certpca.from_data(genotypes, client=place), SPARSITY, single_from=100)
             seen.append([(point.bound, point.value) for point in islice(improve(problem, problem.start()), 6)])
     assert seen[0] == seen[1]
 
@@ -194,8 +193,8 @@ def test_chunks_do_not_matter(chunks, numbers, client):
 
 def test_dask_array_without_a_cluster(numbers, monkeypatch):
     """Too large for what may be in memory, so that it is computed by blocks."""
-    monkeypatch.setattr("certpca.distributed.dask_data.active_client", lambda: None)
-    monkeypatch.setattr("certpca.distributed.dask_data.LOCAL_MEMORY", 1e-5)
+    monkeypatch.setattr("certpca.distributed.to_workers.active_client", lambda: None)
+    monkeypatch.setattr("certpca.distributed.to_workers.LOCAL_MEMORY", 1e-5)
     operator = certpca.from_data(da.from_array(numbers, chunks=(13, 77)))
     assert isinstance(operator, StreamedCovariance)
     same_solution(certpca.solve(numbers, SPARSITY, "svd-threshold"), certpca.solve(operator, SPARSITY, "svd-threshold"))
@@ -336,8 +335,7 @@ def test_going_on_with_fewer_features(genotypes, client):
     direction = np.random.default_rng(6).standard_normal((ROWS, 1))
     seen = []
     for place in (None, client):
-        problem = DualProblem(certpca.from_data(genotypes, client=place), SPARSITY)
-        problem.keep(kept)
+        problem = DualProblem(certpca.from_data(genotypes, client=place), SPARSITY).on(kept)
         seen.append((problem.image(direction), problem.rows.gram(), problem.directions(np.array([3, 140]), np.ones(2))))
     assert len(problem.rows.parts) > 2
     for here, there in zip(*seen, strict=True):

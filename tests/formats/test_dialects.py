@@ -17,9 +17,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from certpca import load_table
-from certpca.formats.cells import number_of, truth_of
-from certpca.formats.dialects import dialect_of
-from certpca.formats.text_files import ENDINGS, text_files
+from certpca.formats.text.cells import number_of, truth_of
+from certpca.formats.text.dialects import dialect_of
+from certpca.formats.text.text_files import ENDINGS, text_files
 from certpca.runtime.errors import DataFileError, MissingDependencyError
 
 NAMES = ("alpha", "beta", "gamma")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import certpca
+from certpca.frontends.report import read_labels
 from certpca.runtime.errors import DataFileError
 
 PREAMBLE = (
@@ -51,6 +52,14 @@ def test_table_and_names(tmp_path: Path, name: str, ends: str) -> None:
     np.testing.assert_array_equal(table.data, NUMBERS)
     assert table.names == ("1007_s_at", "AFFX-1")
     assert table.data.flags.c_contiguous
+
+
+def test_characteristics_are_labels_and_samples_name_rows(tmp_path: Path) -> None:
+    file = write(tmp_path, PREAMBLE + TABLE)
+    assert read_labels("tissue", file, 3) == ("liver", "kidney", "liver")
+    with refused("has no column 'organ'; it has tissue, age"):
+        read_labels("organ", file, 3)
+    assert certpca.load_table(file, transpose=True).names == ("GSM1", "GSM2", "GSM3")
 
 
 def test_what_is_said_about_samples_is_kept(tmp_path: Path) -> None:

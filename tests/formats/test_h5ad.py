@@ -212,7 +212,7 @@ def test_passes_of_checking_and_of_a_product(tmp_path: Path, rng: Any, form: str
     ("form", "kind"), [("csr", SparseCovariance), ("csc", SparseCovariance), ("rows", DenseCovariance)]
 )
 def test_what_fits_is_loaded_once(tmp_path: Path, rng: Any, form: str, kind: type) -> None:
-    reader = certpca.read_h5ad(h5ad(tmp_path / "a.h5ad", FORMS[form][0](counts(rng))))
+    reader: Any = certpca.read_h5ad(h5ad(tmp_path / "a.h5ad", FORMS[form][0](counts(rng))))
     assert isinstance(certpca.from_data(reader), kind)
     solution = certpca.solve(reader, 5, certify=True)
     assert solution.certificate is not None
@@ -231,7 +231,7 @@ def test_files_by_rows_are_copied_once_for_many_columns(
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     make, storage = FORMS[form]
     matrix = make(counts(rng))
-    reader = certpca.read_h5ad(h5ad(tmp_path / "a.h5ad", matrix, **storage), memory=TINY)
+    reader: Any = certpca.read_h5ad(h5ad(tmp_path / "a.h5ad", matrix, **storage), memory=TINY)
     table = matrix.toarray() if sp.issparse(matrix) else matrix
 
     def dense(columns: Any) -> Any:
@@ -258,7 +258,7 @@ def test_columns_that_lie_together_are_not_copied(tmp_path: Path, rng: Any) -> N
     table = counts(rng)
     files: list[tuple[str, Any, dict[str, Any]]] = [("a", sp.csc_array(table), {}), ("b", table, {"chunks": (20, 1)})]
     for name, matrix, storage in files:
-        reader = certpca.read_h5ad(h5ad(tmp_path / f"{name}.h5ad", matrix, **storage), memory=TINY)
+        reader: Any = certpca.read_h5ad(h5ad(tmp_path / f"{name}.h5ad", matrix, **storage), memory=TINY)
         solution = certpca.solve(reader, 5, certify=True)
         assert solution.certificate is not None
         certpca.verify(solution.certificate, reader)

@@ -15,7 +15,8 @@ import pandas as pd
 import pytest
 
 import certpca
-from certpca.formats import tables
+from certpca.formats.arranging import Wanted
+from certpca.formats.parquet import Parquet
 from certpca.frontends.cli.main import main
 from certpca.operators.streamed import StreamedCovariance
 from certpca.readers.base import Reader
@@ -136,15 +137,12 @@ def test_blocks_keep_to_the_budget(tmp_path: Path, group: int) -> None:
     assert pyarrow.total_allocated_bytes() <= arrow
 
 
-def test_large_files_are_streamed_and_small_ones_loaded(
-    tmp_path: Path, rng: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_files_are_streamed_and_small_ones_loaded(tmp_path: Path, rng: Any) -> None:
     table = counts(rng)
     file = written(tmp_path / "a.parquet", table)
-    assert isinstance(tables.load_table(file).data, np.ndarray)
-    assert isinstance(tables.load_table(file, memory=0.5).data, Reader)
-    monkeypatch.setattr(tables, "STREAMED_FROM", 1000)
-    streamed = tables.load_table(file)
+    assert isinstance(certpca.load_table(file).data, np.ndarray)
+    assert isinstance(certpca.load_table(file, memory=0.5).data, Reader)
+    streamed = Parquet(streamed_from=1000).load(file, Wanted())
     assert isinstance(streamed.data, Reader)
     assert streamed.names == tuple(f"f{index}" for index in range(60))
 
@@ -200,7 +198,7 @@ def test_the_command(tmp_path: Path, rng: Any, capsys: Any) -> None:
     assert json.loads(capsys.readouterr().out)["names"][0].startswith("f")
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,5\n")
     assert main(["solve", str(tmp_path / "a.csv"), "-k", "1", "--memory", "1"]) == 2
-    assert "memory: only for files that can be streamed (.npy, .parquet" in capsys.readouterr().err
+    assert "memory: only for files that can be streamed (.bed, .h5ad, .npy, .parquet" in capsys.readouterr().err
 
 
 MEASURED = """

@@ -12,8 +12,8 @@ from scipy.io import mmwrite
 
 import certpca
 from certpca import load_table
+from certpca.formats.settings import reading_from_json
 from certpca.readers.base import Reader
-from certpca.readers.reading import reading_from_json
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 
 NAMES = [f"f{index}" for index in range(6)]
@@ -241,7 +241,7 @@ def test_choices_that_have_no_meaning(tmp_path: Path, numbers: np.ndarray, kind:
 UNTRUSTED: dict[str, tuple[object, str]] = {
     "a list": ([], "must be a mapping of settings, got list"),
     "nothing": (None, "must be a mapping"),
-    "unknown": ({"shell": "rm"}, "'shell' is no setting for reading a table; there are array, header"),
+    "unknown": ({"shell": "rm"}, "'shell' is no setting for reading a table; there are columns, drop"),
     "memory": ({"memory": 1e9}, "'memory' is no setting"),
     "a path": ({"path": "/etc/passwd"}, "'path' is no setting"),
     "no text as a name": ({3: 1}, "3 is no setting"),

@@ -308,8 +308,8 @@ def test_empty_file(tmp_path: Path, ending: str) -> None:
 def test_unknown_ending_lists_the_known_ones(tmp_path: Path, name: str) -> None:
     with refused(
         "has an unknown format",
-        "known endings are .csv, .tsv, .tab, .txt, .dat, .data, .npy, .npz, .parquet, .h5ad, .zarr, .mtx, .mtx.gz",
-        "texts may be packed (.gz, .xz, .bz2, .zst)",
+        "known endings are .bed (PLINK); .csv, .tsv, .tab, .txt, .dat, .data (text tables, also packed: .gz, .xz, "
+        ".bz2, .zst); .h5ad (AnnData); .mtx (Matrix Market, also packed: .gz); .npy (NumPy); .npz",
     ):
         load_table(tmp_path / name)
 

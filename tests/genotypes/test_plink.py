@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import certpca
+from certpca.frontends.report import read_labels
 from certpca.runtime.errors import CertpcaError, DataFileError, InvalidDataError, InvalidProblemError
 
 SAMPLES, VARIANTS = 11, 9  # neither fills its last byte
@@ -96,6 +97,7 @@ def test_populations_come_from_the_file_beside(file: Path) -> None:
     read = certpca.read_plink(file, remove=["id0"])
     assert read.samples.populations is not None
     assert read.samples.populations.tolist() == labels[1:]
+    assert read_labels("populations", file.with_suffix(".bed"), SAMPLES) == tuple(labels)
     file.with_suffix(".pop").write_text("one\n")
     with refused(DataFileError, "cohort.pop", "has 1 labels for the 11 samples"):
         certpca.read_plink(file)

@@ -14,7 +14,8 @@ from certpca.checker import Examiner, check
 from certpca.formats.tables import load_table
 from certpca.readers.sparse_format import by_columns, sound_sparse
 from certpca.results.certificate import Source
-from certpca.runtime.errors import CertificateError, CertpcaError, DataFileError, InvalidDataError
+from certpca.results.errors import CertificateError
+from certpca.runtime.errors import CertpcaError, DataFileError, InvalidDataError
 
 ROWS, SIZE = 30, 12
 
@@ -132,7 +133,7 @@ def test_data_are_refused_at_the_door(form: str, name: str, damage: Any, old: bo
         lambda: certpca.path(bad, [2, 3]),
         lambda: certpca.choose_sparsity(bad, [2, 3], method="stability"),
         lambda: certpca.from_kernel(bad, "linear"),
-        lambda: certpca.SparsePCA(3).fit(bad),
+        lambda: certpca.SparsePCA(sparsity=3).fit(bad),
         lambda: certpca.SparseKernelPCA(sparsity=3).fit(bad),
     ):
         with pytest.raises(InvalidDataError, match=r"sparse matrix|numbers"):
@@ -168,7 +169,7 @@ def test_the_checker_refuses_by_itself(form: str, name: str, damage: Any, kind: 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
 def test_scores_of_damaged_samples_are_refused(form: str) -> None:
-    fitted = certpca.SparsePCA(3).fit(counts())
+    fitted = certpca.SparsePCA(sparsity=3).fit(counts())
     bad = damaged(form, COORDINATES["row-out-of-range"] if form == "coo" else COMPRESSED["index-negative"])
     with pytest.raises(InvalidDataError):
         fitted.transform(bad)

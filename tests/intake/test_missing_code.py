@@ -26,7 +26,7 @@ def with_holes() -> np.ndarray:
 @pytest.mark.parametrize("method", ["projection", "regression"])
 def test_a_row_scores_the_same_in_every_batch(method: str) -> None:
     data = with_holes()
-    fitted = certpca.SparsePCA(3, n_components=2, missing="mean", method=method).fit(data)
+    fitted = certpca.SparsePCA(n_components=2, sparsity=3, missing="mean", method=method).fit(data)
     assert fitted.missing_code_ == -9
     whole = fitted.transform(data)
     odd = data[:2].copy()
@@ -42,7 +42,7 @@ def test_a_row_scores_the_same_in_every_batch(method: str) -> None:
 def test_minus_nine_is_a_number_where_the_model_saw_it_as_one() -> None:
     data = genotypes().astype(np.int16) - 1  # has other negative numbers
     data[[1, 5], 0] = -9
-    fitted = certpca.SparsePCA(3, missing="mean").fit(data)
+    fitted = certpca.SparsePCA(sparsity=3, missing="mean").fit(data)
     assert fitted.missing_code_ is None
     whole = fitted.transform(data)
     single = data[[1]].copy()
@@ -50,14 +50,14 @@ def test_minus_nine_is_a_number_where_the_model_saw_it_as_one() -> None:
     expected = fitted.transform(single.astype(np.float64))
     np.testing.assert_allclose(fitted.transform(single), expected)
     np.testing.assert_allclose(fitted.transform(data[[1]]), whole[[1]])
-    floats = certpca.SparsePCA(3, missing="mean").fit(data.astype(np.float64))
+    floats = certpca.SparsePCA(sparsity=3, missing="mean").fit(data.astype(np.float64))
     assert floats.missing_code_ is None
     np.testing.assert_allclose(floats.transform(single), expected)
 
 
 def test_integers_without_negative_numbers_take_later_marks_for_missing() -> None:
     data = genotypes()
-    fitted = certpca.SparsePCA(3, missing="mean").fit(data)
+    fitted = certpca.SparsePCA(sparsity=3, missing="mean").fit(data)
     assert fitted.missing_code_ == -9
     batch = data[:4].copy()
     batch[0, fitted.support_] = -9
@@ -66,22 +66,24 @@ def test_integers_without_negative_numbers_take_later_marks_for_missing() -> Non
     nan[0, fitted.support_] = np.nan
     np.testing.assert_allclose(fitted.transform(nan), fitted.transform(batch))
     with pytest.raises(InvalidDataError, match="missing values"):
-        certpca.SparsePCA(3).fit(data).transform(batch)
+        certpca.SparsePCA(sparsity=3).fit(data).transform(batch)
 
 
 def test_samples_without_marks_are_scored_as_ever() -> None:
     data = genotypes()
-    fitted = certpca.SparsePCA(3).fit(data)
+    fitted = certpca.SparsePCA(sparsity=3).fit(data)
     np.testing.assert_allclose(fitted.transform(data), (data - fitted.mean_) @ fitted.components_.T, atol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["cross-validation", "stability"])
-def test_folds_do_not_decide_anew(method: str) -> None:
+@pytest.mark.parametrize(
+    "settings", [{"method": "cross-validation", "folds": 3}, {"method": "stability", "subsamples": 6}]
+)
+def test_folds_do_not_decide_anew(settings: dict[str, Any]) -> None:
     """A fold in which -9 is the only negative number would take it for a mark, and refuse it or put a mean there."""
     data = genotypes(60).astype(np.int16)
     data[::7, 0] = -9
     data[0, 5] = -1  # so -9 is a number; most folds do not have this row
-    options: dict[str, Any] = {"method": method, "folds": 3, "subsamples": 6, "rng": 1}
+    options: dict[str, Any] = {**settings, "rng": 1}
     found = certpca.choose_sparsity(data, [2, 3, 5], **options)
     floats = certpca.choose_sparsity(data.astype(np.float64), [2, 3, 5], **options)
     np.testing.assert_allclose(found.scores, floats.scores, rtol=1e-6)

@@ -15,10 +15,10 @@ import certpca
 from certpca.frontends.cli.main import main
 from certpca.genotypes import packed
 from certpca.genotypes.packed_products import DigitProducts, FloatProducts, unpacking_table
-from certpca.intake import build
+from certpca.intake import data as intake_data
 from certpca.operators.streamed import StreamedCovariance
 from certpca.operators.views import Restricted
-from certpca.readers.base import ArrayReader
+from certpca.readers.array_reader import ArrayReader
 from certpca.runtime.arrays import to_vector
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 
@@ -74,6 +74,16 @@ def test_same_matrix_as_in_memory(tmp_path: Path, rng: Any, kind: str, missing: 
     np.testing.assert_allclose(operator.diagonal(), expected.diagonal(), rtol=1e-6)
     assert operator.trace() == pytest.approx(expected.trace(), rel=1e-12)
     np.testing.assert_allclose(operator.submatrix(some), expected.submatrix(some), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [20, 300])  # few features: the matrix is formed where rows lie together
+def test_scores_are_those_of_the_data_in_memory(tmp_path: Path, rng: Any, kind: str, size: int) -> None:
+    table = planted(rng, size=size)
+    support, loadings = np.array([1, 7, 19]), np.array([0.48, 0.6, -0.64])
+    found = certpca.from_data(stored(kind, table, tmp_path), missing="mean", scale=True).scores(support, loadings)
+    expected = certpca.from_data(table, missing="mean", scale=True).scores(support, loadings)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -305,7 +315,7 @@ def test_large_memory_maps_are_streamed(tmp_path: Path, rng: Any, monkeypatch: p
     np.save(tmp_path / "a.npy", planted(rng, missing=0.0))
     mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
     assert not isinstance(certpca.from_data(mapped), StreamedCovariance)
-    monkeypatch.setattr(build, "STREAMED_FROM", 1000)
+    monkeypatch.setattr(intake_data, "STREAMED_FROM", 1000)
     operator = certpca.from_data(mapped)
     assert isinstance(operator, StreamedCovariance)
     certificate = certpca.certify(operator, 5, target_gap=0.5)
@@ -481,7 +491,7 @@ def test_large_files_are_searched_with_fewer_walks(
     table = planted(rng, 80, 600)
     plain = certpca.from_data(stored("plink", table, tmp_path), missing="mean")
     thorough = certpca.solve(plain, sparsity)
-    monkeypatch.setattr("certpca.operators.streamed.LARGE", 1)
+    monkeypatch.setattr("certpca.operators.base.DEAR_WALK", 1)
     frugal = certpca.from_data(stored("plink", table, tmp_path), missing="mean")
     solution = certpca.solve(frugal, sparsity)
     assert solution.support.size == sparsity

@@ -232,14 +232,6 @@ def test_limits_are_those_of_the_kind(monkeypatch: pytest.MonkeyPatch, file: Pat
         certpca.load_certificate(file)
 
 
-def test_every_kind_the_checker_knows_has_a_form() -> None:
-    from certpca.checker.limits import LARGEST_DENSE, LARGEST_FACTORED
-    from certpca.checker.rules import RULES
-
-    assert set(files.FORMS) == set(RULES)
-    assert (files.LARGEST_ORDER, files.LARGEST_DENSE_ORDER) == (LARGEST_FACTORED, LARGEST_DENSE)
-
-
 def test_an_unknown_kind_is_refused(file: Path) -> None:
     fields = json.loads(file.read_text())
     file.write_text(json.dumps({**fields, "kind": "faith"}))

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 import certpca
 from certpca.frontends.cli.main import main
 from certpca.results.codec import solution_from_dict, solution_to_dict
+from certpca.results.errors import CertificateError
 from certpca.results.files import load_path, load_reading, save_path
 from certpca.results.schema import check_certificate, check_path, check_solution
-from certpca.runtime.errors import CertificateError, CertpcaError, DataFileError, InvalidDataError
+from certpca.runtime.errors import CertpcaError, DataFileError, InvalidDataError
 
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 MARKED = "[/foo] [bold]x[/bold] [link=file:///etc]y[/link] :smile: <b>&amp;</b> \x1b[31mred\x1b[0m\x07\x9b2J\ud800"

@@ -1,10 +1,12 @@
 """Parts go to threads in a fixed way, few are in memory, and errors end all threads."""
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -129,12 +131,49 @@ def test_a_thread_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> Non
         share_out(range(10), nothing, lambda thread, part, made: None, 2)
 
 
-def test_ctrl_c_at_any_moment_does_not_hang(waiting: int) -> None:
+class CtrlCAtLine:
+    """Raises KeyboardInterrupt at one of the lines that the caller's thread comes to in `share_out`."""
 
-    for number in range(60):
-        timer = threading.Timer(number * 1e-4, signal.pthread_kill, (waiting, signal.SIGINT))
-        # Where the interpreter drops the interrupt in a callback of its own, the work simply goes on.
-        with suppress(KeyboardInterrupt):
-            timer.start()
-            share_out(range(12), nothing, lambda thread, part, made: time.sleep(0.0005), 2)
-            timer.join()
+    def __init__(self, moment: int) -> None:
+        self._left = moment
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> Any:
+        del argument
+        if frame.f_code is not share_out.__code__:
+            return None
+        if event == "line":
+            self._left -= 1
+            if self._left < 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return self
+
+
+def slowly(done: list[int], part: int) -> None:
+    time.sleep(0.002)
+    done.append(part)
+
+
+def test_ctrl_c_at_any_moment_does_not_hang() -> None:
+    """It ends the work there and then: no part begins afterwards, and no thread stays behind."""
+    parts, moment, before = 8, 0, sys.gettrace()
+    while True:
+        done: list[int] = []
+        sys.settrace(CtrlCAtLine(moment))
+        try:
+            share_out(range(parts), nothing, lambda thread, part, made: slowly(done, part), 2)  # noqa: B023
+        except KeyboardInterrupt:
+            at_once = list(done)
+        else:
+            break
+        finally:
+            sys.settrace(before)
+        # Just before the last line ends, threads without work are left, which end by themselves.
+        deadline = time.monotonic() + 10
+        while any(thread.name.startswith("certpca-worker") for thread in threading.enumerate()):
+            assert time.monotonic() < deadline, "a thread stayed behind"
+            time.sleep(0.001)
+        assert done == at_once
+        moment += 1
+    assert sorted(done) == list(range(parts))
+    assert moment > 5 * parts  # every line for every part

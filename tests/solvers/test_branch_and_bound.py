@@ -99,19 +99,27 @@ def assert_proved(matrix, sparsity, objective, certificate, gap=1e-6):
     assert certificate.upper_bound <= objective * (1 + 1.1 * gap + 2e-8) + 1e-300
 
 
+def searched_through(matrix, sparsity, start, gap):
+    """Visit nodes until none is open."""
+    search = TreeSearch(matrix, sparsity, gap)
+    found = search.start(start)
+    while found.open:
+        found = search.step(found, lambda: False)
+        assert found.upper_bound >= found.value
+    return search, found
+
+
 def searched(matrix, sparsity, rng, gap=1e-6):
     """Search from a bad start, and prove what was found."""
     start = np.sort(rng.choice(matrix.shape[0], int(rng.integers(0, sparsity + 1)), replace=False))
-    search = TreeSearch(matrix, sparsity, start, gap)
-    for at in search.steps(lambda: False):
-        assert at.upper_bound >= at.value
-    support, operator = search.best.support, certpca.from_matrix(matrix)
+    search, found = searched_through(matrix, sparsity, start, gap)
+    support, operator = found.best.support, certpca.from_matrix(matrix)
     assert support.size == sparsity
-    tree, evidence = search.certificate()
+    tree, evidence = search.certificate(found)
     loadings = np.linalg.eigh(matrix[np.ix_(support, support)])[1][:, -1]
     certificate = Prover(operator, sparsity).prove("search-tree", evidence, support, loadings, tree=tree)
-    assert_proved(matrix, sparsity, search.best.value * search.scale, certificate, gap)
-    return search
+    assert_proved(matrix, sparsity, found.value, certificate, gap)
+    return found
 
 
 # --- brute force ------------------------------------------------------------------------------------------------------
@@ -164,7 +172,7 @@ def test_the_solver_agrees_with_brute_force(kind, rng):
 @pytest.mark.parametrize("gap", [1e-6, 1e-3, 0.2])
 def test_wider_gaps_are_kept(gap, rng):
     matrix = np.cov(rng.standard_normal((20, 18)).T)
-    solution = solved(matrix, 6, BranchAndBound(gap=gap), covariance=True)
+    solution = solved(matrix, 6, BranchAndBound(target_gap=gap), covariance=True)
     optimum = best_value(matrix, 6)
     assert solution.status is (Status.OPTIMAL if solution.gap <= 1e-6 else Status.WITHIN_GAP)
     assert solution.gap <= gap
@@ -307,10 +315,8 @@ def test_an_empty_start_is_improved_by_splits(rng, monkeypatch):
     monkeypatch.setattr(visit, "LISTED_SUPPORTS", 0)
     for _ in range(10):
         matrix = np.cov(rng.standard_normal((9, 8)).T)
-        search = TreeSearch(matrix, 4, np.zeros(0, dtype=np.intp), 1e-6)
-        for at in search.steps(lambda: False):
-            assert at.upper_bound >= at.value
-        assert search.best.value * search.scale == pytest.approx(best_value(matrix, 4), rel=1e-6)
+        _, found = searched_through(matrix, 4, np.zeros(0, dtype=np.intp), 1e-6)
+        assert found.value == pytest.approx(best_value(matrix, 4), rel=1e-6)
 
 
 # --- settings and files -----------------------------------------------------------------------------------------------
@@ -319,9 +325,9 @@ def test_an_empty_start_is_improved_by_splits(rng, monkeypatch):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"gap": -1e-9},
-        {"gap": 1.0},
-        {"gap": float("nan")},
+        {"target_gap": -1e-9},
+        {"target_gap": 1.0},
+        {"target_gap": float("nan")},
         {"nodes": -1},
         {"workers": 0},
         {"memory": 0.0},
@@ -373,5 +379,5 @@ def test_command_line_round_trip(tmp_path, rng, capsys):
     assert "proved optimal" in capsys.readouterr().out
     assert main(["verify", str(tmp_path / "result.certificate.json"), str(table)]) == 0
     assert "The certificate holds" in capsys.readouterr().out
-    assert main([*arguments, "--set", "gap=2"]) == 2
+    assert main([*arguments, "--set", "target-gap=2"]) == 2
     assert "gap must lie in" in capsys.readouterr().err

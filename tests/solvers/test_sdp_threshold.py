@@ -134,8 +134,8 @@ def test_accuracy_mode_widens_the_support_of_pit_props():
 @pytest.mark.parametrize("seed", range(4))
 def test_accuracy_stops_early_with_a_proof_of_it(accuracy, seed):
     data = noise(seed, size=20)
-    solution = threshold(data, 4, accuracy=accuracy, gap=1e-6)
-    exact = threshold(data, 4, gap=1e-6)
+    solution = threshold(data, 4, accuracy=accuracy, target_gap=1e-6)
+    exact = threshold(data, 4, target_gap=1e-6)
     assert certpca.verify(solution.certificate, data).upper_bound <= solution.upper_bound
     assert solution.upper_bound >= brute_force(np.cov(data.T), 4)[0]
     assert solution.details["iterations"] <= exact.details["iterations"]
@@ -147,7 +147,7 @@ def test_accuracy_stops_early_with_a_proof_of_it(accuracy, seed):
 def test_accuracy_saves_steps():
     data = noise(1, size=20)
     assert threshold(data, 4, accuracy=0.5).details["iterations"] == 0
-    assert threshold(data, 4, gap=1e-6).details["iterations"] > 0
+    assert threshold(data, 4, target_gap=1e-6).details["iterations"] > 0
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -169,9 +169,9 @@ def test_draws_do_no_harm_and_repeat(seed):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"gap": 0.0},
-        {"gap": 1.0},
-        {"gap": math.nan},
+        {"target_gap": 0.0},
+        {"target_gap": 1.0},
+        {"target_gap": math.nan},
         {"accuracy": 0.0},
         {"accuracy": 1.5},
         {"epsilon": 2.0},
@@ -223,7 +223,7 @@ def test_a_matrix_of_zeros_is_bounded_by_zero():
 
 def test_history_brackets_the_optimum():
     data = noise(2)
-    solution = threshold(data, 3, gap=1e-6)
+    solution = threshold(data, 3, target_gap=1e-6)
     optimum = brute_force(np.cov(data.T), 3)[0]
     uppers = [step.upper_bound for step in solution.history]
     assert uppers == sorted(uppers, reverse=True)

@@ -1,5 +1,7 @@
 """Choosing the sparsity: planted features are counted, and what cannot be answered is refused."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -24,7 +26,8 @@ def data():
 
 @pytest.fixture(scope="module")
 def choices(data):
-    return {method: certpca.choose_sparsity(data, GRID, method=method, subsamples=6) for method in METHODS}
+    more: dict[str, Any] = {"stability": {"subsamples": 6}}
+    return {method: certpca.choose_sparsity(data, GRID, method=method, **more.get(method, {})) for method in METHODS}
 
 
 @pytest.mark.parametrize("method", METHODS)

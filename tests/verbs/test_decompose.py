@@ -11,9 +11,9 @@ import scipy.sparse
 
 import certpca
 from certpca import Budget, Status, Step, decompose
-from certpca.operators.deflation import DEFLATIONS, SEMIDEFINITE
+from certpca.operators.deflations import DEFLATIONS, Deflation, register, semidefinite_ones
 from certpca.runtime.errors import InvalidProblemError
-from certpca.verbs.decompose import _joint_variance
+from certpca.verbs.components import joint_variance
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_dependent_components_add_nothing() -> None:
     assert found.total_variance <= values.sum() * (1 + 1e-12)
     same = decompose(np.diag([2.0, 2.0, 1.0]), 1, 1, covariance=True)
     doubled = np.repeat(same.loadings, 2, axis=1)
-    adjusted, total = _joint_variance(same.operator, doubled)
+    adjusted, total = joint_variance(same.operator, doubled)
     assert adjusted.tolist() == [2.0, 0.0]
     assert total == pytest.approx(2.0)
 
@@ -151,7 +151,7 @@ def test_certificates_verify_on_their_problems(data: np.ndarray, form: str, defl
 @pytest.mark.parametrize("certify", [False, True])
 def test_disjoint_supports(data: np.ndarray, certify: bool) -> None:
     names = list("abcdefghij")
-    found = decompose(data, 3, [4, 3, 3], disjoint=True, certify=certify, names=names, deflation="hotelling")
+    found = decompose(data, 3, [4, 3, 3], disjoint=True, certify=certify, names=names)
     members = np.concatenate([component.support for component in found.components])
     assert sorted(members.tolist()) == list(range(10))
     matrix = np.cov(data.T)
@@ -183,7 +183,7 @@ def test_the_table(data: np.ndarray) -> None:
 # --- when it ends -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("deflation", SEMIDEFINITE)
+@pytest.mark.parametrize("deflation", semidefinite_ones())
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_ends_when_nothing_is_left(rng: np.random.Generator, deflation: str, kind: Any) -> None:
     data = (rng.standard_normal((40, 2)) @ rng.standard_normal((2, 9))).astype(kind)
@@ -261,3 +261,33 @@ def test_a_problem_that_was_not_solved(data: np.ndarray, component: int) -> None
 
 def test_hotelling_certifies_one_component(data: np.ndarray) -> None:
     assert decompose(data, 1, 3, deflation="hotelling", certify=True).components[0].gap < 0.01
+
+
+@pytest.fixture
+def toy_deflation() -> Any:
+    """One class is the whole addition: half of Schur's step."""
+
+    @register
+    class Half(Deflation):
+        name = "half"
+        semidefinite = False
+
+        def vectors(self, x: np.ndarray, image: np.ndarray, value: float) -> tuple[np.ndarray, np.ndarray]:
+            return image / value, image / 4
+
+    yield Half.name
+    del DEFLATIONS["half"]
+
+
+def test_a_deflation_is_a_class(data: np.ndarray, toy_deflation: str) -> None:
+    found = decompose(data, 2, 4, deflation=toy_deflation)
+    matrix = np.cov(data.T)
+    g = matrix @ found.components[0].component
+    expected = matrix - np.outer(g, g) / (2 * found.components[0].objective)
+    np.testing.assert_allclose(found.problem(1).submatrix(np.arange(10)), expected, atol=1e-10)
+    best = certpca.solve(expected, 4, "branch-and-bound", covariance=True)
+    assert found.components[1].objective == pytest.approx(best.objective)
+    with pytest.raises(InvalidProblemError, match=r"half deflation can leave .*use deflation='schur' or 'projection'"):
+        decompose(data, 2, 4, deflation=toy_deflation, certify=True)
+    with pytest.raises(InvalidProblemError, match=r"one of schur, .*, half, got 'gauss'"):
+        decompose(data, 2, 4, deflation="gauss")

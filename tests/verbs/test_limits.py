@@ -16,8 +16,8 @@ from certpca.bounds.l0_dual.problem import DualProblem
 from certpca.bounds.proof_costs import ProofCosts
 from certpca.bounds.sdp.splitting import Splitting as AlternatingDirections
 from certpca.bounds.stalling import PATIENCE, Stall
-from certpca.checker import dual as checked_dual
-from certpca.checker import rules
+from certpca.checker import dual_points, screening
+from certpca.checker.rules import l0_dual, l0_tree, rules
 from certpca.frontends.cli.terminal import print_solution
 from certpca.frontends.estimators import sparse_pca
 from certpca.operators.covariance import DenseCovariance
@@ -149,7 +149,7 @@ def test_solvers_end_inside_their_long_steps(clock: Clock, slow_data: Any, solve
 
 
 def test_relaxation_ends_inside_its_long_steps(clock: Clock, slow_data: Any) -> None:
-    found = certpca.solve_sdp(slow_data, 10, gap=1e-9, budget=Budget(seconds=20))
+    found = certpca.solve_sdp(slow_data, 10, target_gap=1e-9, budget=Budget(seconds=20))
     assert clock.now <= 24
     assert found.status is Status.OUT_OF_BUDGET
     assert found.lower <= found.upper
@@ -168,7 +168,9 @@ def test_every_component_exists_whatever_the_limit(clock: Clock, slow_data: Any,
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("model", [certpca.SparsePCA(10, n_components=3), certpca.SparseKernelPCA(3, 10)])
+@pytest.mark.parametrize(
+    "model", [certpca.SparsePCA(n_components=3, sparsity=10), certpca.SparseKernelPCA(n_components=3, sparsity=10)]
+)
 def test_estimators_have_the_shape_that_was_asked_for(slow_data: Any, model: Any) -> None:
     scores = model.set_params(time_limit=1e-6).fit_transform(slow_data)
     assert scores.shape == (40, 3)
@@ -179,7 +181,7 @@ def test_estimators_have_the_shape_that_was_asked_for(slow_data: Any, model: Any
 def test_time_before_the_search_counts(clock: Clock, slow_data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     clock.slow(monkeypatch, sparse_pca, "from_data", 50.0)
     with pytest.warns(UserWarning, match="stopped at the budget"):
-        certpca.SparsePCA(10, time_limit=20.0).fit(slow_data)
+        certpca.SparsePCA(sparsity=10, time_limit=20.0).fit(slow_data)
     assert clock.now <= 55
 
 
@@ -221,8 +223,9 @@ def test_what_there_was_no_time_for_is_not_told(clock: Clock, slow_data: Any, tm
 @pytest.fixture
 def costly_proofs(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """The checker takes five seconds for each dual point, and that is known; a step towards one takes one."""
-    clock.slow(monkeypatch, checked_dual, "dual_vectors", 0.0)
-    clock.slow(monkeypatch, rules, "point_of", 5.0)
+    clock.slow(monkeypatch, dual_points, "dual_vectors", 0.0)
+    for rule in (l0_dual, l0_tree, screening):
+        clock.slow(monkeypatch, rule, "point_of", 5.0)
     clock.slow(monkeypatch, DualProblem, "evaluate", 1.0)
     monkeypatch.setattr(ProofCosts, "dual", lambda self, features=None, **how: 5.0)
     monkeypatch.setattr(ProofCosts, "step", lambda self: 1.0)
@@ -283,7 +286,7 @@ def test_a_proof_that_nobody_could_wait_for_is_not_begun(clock: Clock, monkeypat
     solution = certpca.solve(NOISE, 5, certify=True, budget=Budget(seconds=5))
     assert solution.certificate is None
     assert solution.status is Status.OUT_OF_BUDGET
-    assert certpca.certify(NOISE, 5, budget=Budget(seconds=5)).kind in certpca.checker.rules.RULES
+    assert certpca.certify(NOISE, 5, budget=Budget(seconds=5)).kind in rules()
 
 
 @pytest.mark.parametrize("kind", ["sdp-dual", "largest-eigenvalue", "trace"])

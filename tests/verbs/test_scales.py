@@ -257,7 +257,10 @@ def test_every_verb(power: int) -> None:
     assert np.ldexp(relaxed.lower, -units) == pytest.approx(other.lower, rel=1e-9)
     warm = certpca.solve_sdp(moved, 5, warm=relaxed)
     assert np.ldexp(warm.upper, -units) == pytest.approx(certpca.solve_sdp(data, 5).upper, rel=1e-3)
-    fitted, again = certpca.SparsePCA(4, n_components=2).fit(moved), certpca.SparsePCA(4, n_components=2).fit(data)
+    fitted, again = (
+        certpca.SparsePCA(n_components=2, sparsity=4).fit(moved),
+        certpca.SparsePCA(n_components=2, sparsity=4).fit(data),
+    )
     assert fitted.score(moved) == pytest.approx(again.score(data), rel=1e-9)
     np.testing.assert_allclose(np.ldexp(fitted.transform(moved), -power), again.transform(data), rtol=1e-6)
 

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from certpca.bounds.direction_tree import Cover, Region
+from certpca.bounds.direction_tree.regions import Cover
 from certpca.bounds.l0_dual.problem import DualPoint
 from certpca.results.certificate import Certificate
+from certpca.results.evidence_forms import within
 from certpca.runtime.arrays import Vector
 
 
@@ -28,22 +29,23 @@ def cover_evidence(found: Cover, *, roots: bool = False) -> dict[str, Any]:
     """Pack the rays and the dual point of every leaf."""
     evidence: dict[str, Any] = {"rays": np.array(found.rays)}
     for number, leaf in enumerate(found.leaves()):
-        for name, value in point_evidence(leaf.point, roots=roots).items():
-            evidence[f"leaf{number}_{name}"] = value
-        evidence[f"leaf{number}_weights"] = np.asarray(leaf.weights, dtype=np.float64)
+        region = found.regions[leaf]
+        own = point_evidence(region.point, roots=roots)
+        evidence |= within(f"leaf{number}", {**own, "weights": np.asarray(region.weights, dtype=np.float64)})
     return evidence
 
 
 def tree_of(found: Cover) -> Any:
     """Describe how the regions were split, in plain lists and numbers."""
-    numbers = {id(leaf): number for number, leaf in enumerate(found.leaves())}
+    numbers = {leaf: number for number, leaf in enumerate(found.leaves())}
 
-    def describe(region: Region) -> Any:
-        if not region.children:
-            return {"leaf": numbers[id(region)]}
-        return {"cuts": list(region.cuts), "children": [describe(child) for child in region.children]}
+    def describe(region: int) -> Any:
+        if region in numbers:
+            return {"leaf": numbers[region]}
+        split = found.splits[region]
+        return {"cuts": list(split.cuts), "children": [describe(part) for part in split.parts]}
 
-    return describe(found.root)
+    return describe(0)
 
 
 def level_of(certificate: Certificate) -> float:

@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from certpca.bounds.proof_costs import ProofCosts
 from certpca.bounds.proving import ROUNDED_UP
 from certpca.checker import Examiner
 from certpca.operators import Operator
-from certpca.operators.streamed import is_large_file
 from certpca.results.certificate import Certificate
 from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
 from certpca.runtime.budget import Late, never
@@ -24,42 +22,50 @@ from certpca.search.swaps import SwapSearch
 ROUNDS_FROM_FILES = 5  # of a local search that walks over a file each time
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """Loadings, and what they capture."""
+
+    support: Indices
+    loadings: Vector
+    objective: float
+
+
 @dataclass(slots=True)
 class Incumbent:
     """The best loadings known, improved from directions of sample space that the dual suggests."""
 
     operator: Operator
-    support: Indices
-    loadings: Vector
-    objective: float
+    best: Known
     late: Late = never
 
     @property
-    def _most_rounds(self) -> float:
-        return ROUNDS_FROM_FILES if is_large_file(self.operator) else math.inf
+    def objective(self) -> float:
+        """What the best loadings capture."""
+        return self.best.objective
 
-    def try_images(self, images: Sequence[Vector]) -> float:
-        """Start a local search from the largest entries of each image and keep what is better."""
+    @property
+    def _most_rounds(self) -> float:
+        return ROUNDS_FROM_FILES if self.operator.cost.dear else math.inf
+
+    def refitted(self, support: Indices) -> Known:
+        """Return the best loadings on a support."""
+        objective, loadings = leading_on_support(self.operator, support)
+        return Known(support, loadings, objective)
+
+    def improved(self, best: Known, images: Sequence[Vector]) -> Known:
+        """Start a local search from the largest entries of each image; return what is better than all before."""
         diagonal = to_vector(self.operator.diagonal())
         for image in images:
             if self.late():
                 break
-            search = SwapSearch(self.operator, top_k(np.abs(image), self.support.size), diagonal, self.late)
+            search = SwapSearch(self.operator, top_k(np.abs(image), best.support.size), diagonal, self.late)
             rounds = 1
             while search.threshold() and rounds < self._most_rounds:
                 rounds += 1
-            if search.objective > self.objective * (1 + 1e-9):
-                self.support = search.support
-                self.objective, self.loadings = leading_on_support(self.operator, self.support)
-        return self.objective
-
-    def state(self) -> dict[str, Any]:
-        """Return everything but the operator."""
-        return {"support": self.support, "loadings": self.loadings, "objective": self.objective}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
-        self.support, self.loadings, self.objective = state["support"], state["loadings"], state["objective"]
+            if search.objective > best.objective * (1 + 1e-9):
+                best = self.refitted(search.support)
+        return best
 
 
 class Shared:

@@ -5,22 +5,20 @@ safe side. The checker knows nothing of this: it sees data and certificates in t
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from certpca.checker import Examiner
+from certpca.checker.rules import rules
 from certpca.operators.base import Operator
 from certpca.results.certificate import Certificate
+from certpca.results.evidence_forms import form_of
 from certpca.results.proof import Proof
 from certpca.results.solution import Solution
 from certpca.runtime.rounded import times_two_to
 
-# What grows with the matrix, by the last word of its name in the evidence; W of a clipped dual grows with the root.
-AS_THE_MATRIX = ("level", "theta", "weights", "scale", "matrix", "top", "repair")
-AS_ITS_ROOT = ("factor",)
 DETAILS = ("low_rank_objective",)
 
 
@@ -68,7 +66,7 @@ def in_data_units(certificate: Certificate, power: int) -> Certificate:
         certificate,
         upper_bound=times_two_to(certificate.upper_bound, power, math.inf),
         objective=times_two_to(certificate.objective, power, 0.0),
-        evidence=_evidence_in(certificate.evidence, power),
+        evidence=_evidence_in(certificate, power),
     )
 
 
@@ -88,12 +86,12 @@ def solution_in_data_units(solution: Solution, power: int) -> Solution:
     )
 
 
-def _evidence_in(evidence: Mapping[str, Any], power: int) -> dict[str, Any]:
-    turned = dict(evidence)
-    for name, value in evidence.items():
-        last = name.rsplit("_", 1)[-1]
-        if last in AS_THE_MATRIX or last in AS_ITS_ROOT:
-            # In double precision: single precision may have no room for them.
-            shift = power if last in AS_THE_MATRIX else power // 2
-            turned[name] = np.ldexp(np.asarray(value, dtype=np.float64), shift)
+def _evidence_in(certificate: Certificate, power: int) -> dict[str, Any]:
+    rule, turned = rules().get(certificate.kind), dict(certificate.evidence)
+    forms = {} if rule is None else rule.EVIDENCE
+    for name, value in certificate.evidence.items():
+        form = form_of(forms, name)
+        if form is not None and form.degree:
+            # In double precision: single precision may have no room for them. The power is even, as degrees are halves.
+            turned[name] = np.ldexp(np.asarray(value, dtype=np.float64), int(form.degree * power))
     return turned

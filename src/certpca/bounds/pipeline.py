@@ -4,15 +4,16 @@ What is found is only a suggestion. The bound that a certificate claims is the o
 derives from its evidence, rounded up.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from certpca.bounds.dual_steps import root_point, split_regions, without_the_rest
+from certpca.bounds.direction_tree.search import split_regions
+from certpca.bounds.dual_steps import root_point, without_the_rest
 from certpca.bounds.evidence import cover_evidence, level_of, point_evidence, tree_of
-from certpca.bounds.goals import Goal, Incumbent, Shared
+from certpca.bounds.goals import Goal, Incumbent, Known, Shared
 from certpca.bounds.l0_dual.features import dual_depth
 from certpca.bounds.l0_dual.problem import DualPoint, DualProblem
 from certpca.bounds.near_one import NearExaminer
@@ -20,21 +21,23 @@ from certpca.bounds.proving import Prover
 from certpca.bounds.sdp import solve_relaxation
 from certpca.bounds.sdp.clipped import DIRECTIONS
 from certpca.bounds.stalling import Stall
-from certpca.bounds.support_tree.search import TREE_PROOF, TreeSearch
-from certpca.bounds.support_tree.states import TreeStates
+from certpca.bounds.support_tree.nodes import Tree
+from certpca.bounds.support_tree.search import TreeSearch, searched
 from certpca.checker import Examiner
 from certpca.checker.limits import LARGEST_DENSE
+from certpca.checker.screening import SCREEN
 from certpca.operators import Operator, on_host
 from certpca.operators.base import LARGEST_FORMED_SIZE
 from certpca.results.certificate import PROVED_OPTIMAL, RANDOM, Certificate
-from certpca.results.codec import certificate_from_state, certificate_state
+from certpca.results.errors import CertificateError
+from certpca.results.evidence_forms import parts_of, within
 from certpca.results.solution import ending
 from certpca.results.status import Status
 from certpca.runtime.arrays import Indices, Vector, to_vector
 from certpca.runtime.budget import Late, Progress, never
-from certpca.runtime.errors import CertificateError, DataFileError, InvalidProblemError
-from certpca.search.krylov import leading_eigenpairs, leading_on_support
-from certpca.search.sample_space import leading_directions
+from certpca.runtime.errors import DataFileError, InvalidProblemError
+from certpca.runtime.resumable import once
+from certpca.search.krylov import leading_directions, leading_eigenpairs, leading_on_support
 
 ROW_SUMS_UP_TO = 4096  # features up to which every pair of columns is multiplied
 ALWAYS_OPTIMAL = 200  # features up to which the optimum is proved, whatever gap was asked for
@@ -62,20 +65,19 @@ def find_certificate(
     checkpoint is checked once more.
     """
     shared = Shared(operator) if goal.shared is None else goal.shared
-    state = progress.load("certificate")
-    if state is not None:
-        made = verified(certificate_from_state(state), shared.examiner)
-        return replace(made, status=_status(made, goal, progress))
-    earlier = progress.load("best")
+    finished: Certificate | None = progress.load("certificate", Certificate)
+    if finished is not None:
+        return replace(verified(finished, shared.examiner), status=_status(finished, goal, progress))
+    earlier: Certificate | None = progress.load("best", Certificate)
     certificate = _found(operator, sparsity, support, loadings, replace(goal, shared=shared), progress)
     if earlier is not None:
-        certificate = min(certificate, certificate_from_state(earlier), key=_bound_of)
+        certificate = min(certificate, earlier, key=_bound_of)
     if progress.resumed:
         verified(certificate, shared.examiner)
     certificate = replace(certificate, seconds=progress.seconds)
-    if progress.exhausted or progress.cut_short:
-        progress.store("best", lambda: certificate_state(certificate), now=True)
-    progress.finish("certificate", lambda: certificate_state(certificate))
+    if not progress.whole:
+        progress.store("best", certificate, now=True)
+    progress.finish("certificate", certificate)
     return replace(certificate, status=_status(certificate, goal, progress))
 
 
@@ -100,7 +102,7 @@ def _found(
 ) -> Certificate:
     host = on_host(operator)
     objective = host.quadratic_form(support, loadings)
-    incumbent = Incumbent(host, support, loadings, objective, progress.late)
+    incumbent = Incumbent(host, Known(support, loadings, objective), progress.late)
     known = goal.known
     if known is not None and goal.reached(objective, known.upper_bound):
         return known
@@ -111,7 +113,7 @@ def _found(
         return certificate
     if not incumbent.objective > objective:
         return known
-    best = incumbent.support, incumbent.loadings
+    best = incumbent.best.support, incumbent.best.loadings
     return prover.prove(known.kind, dict(known.evidence), *best, tree=known.tree, seconds=progress.seconds)
 
 
@@ -165,22 +167,26 @@ class _Proof:
             point = root_point(problem, self._incumbent, goal, warm, cheap, progress)
         if problem.scale < cheap:
             kind, cheap = "largest-eigenvalue", problem.scale
-        certificate = _once(progress, "root-certificate", lambda: self._root_certificate(point, kind, cheap))
+        certificate = once(
+            lambda: self._root_certificate(point, kind, cheap), progress, "root-certificate", Certificate
+        )
         if not self._finished(certificate) and certificate.outside >= SHRINK_FROM * operator.size:
             shrunk = self._shrunk(certificate, problem, point)
             if shrunk is None:
                 return certificate
-            certificate, point = shrunk
+            certificate, problem, point = shrunk
         certificate = self._searched(certificate)
         if goal.semidefinite and not self._finished(certificate):
             name, earlier = "semidefinite-certificate", certificate
-            certificate = min(earlier, _once(progress, name, lambda: self._semidefinite(earlier)), key=_bound_of)
+            certificate = min(
+                earlier, once(lambda: self._semidefinite(earlier), progress, name, Certificate), key=_bound_of
+            )
         if goal.branching and not self._finished(certificate):
             certificate = self._branched(certificate, problem, point)
         return certificate
 
     def _proved(self, kind: str, evidence: dict[str, Any], tree: Any = None) -> Certificate:
-        best = self._incumbent.support, self._incumbent.loadings
+        best = self._incumbent.best.support, self._incumbent.best.loadings
         return self._prover.prove(kind, evidence, *best, tree=tree, seconds=self._progress.seconds)
 
     def _take(self, kind: str, evidence: dict[str, Any]) -> None:
@@ -238,10 +244,10 @@ class _Proof:
 
     def _shrunk(
         self, certificate: Certificate, problem: DualProblem, point: DualPoint
-    ) -> tuple[Certificate, DualPoint] | None:
+    ) -> tuple[Certificate, DualProblem, DualPoint] | None:
         """Solve the dual again without the features that are in no optimal support; None where there is no time."""
         costs, progress, size = self._costs, self._progress, self._operator.size
-        self._screening = {f"screen_{name}": value for name, value in certificate.evidence.items()}
+        self._screening = within(SCREEN, certificate.evidence)
         self._features = _undecided(certificate, self._prover, progress)
         self._screening_seconds = costs.dual(screened=True)
         proof = self._screening_seconds + costs.dual(self._features.size, roots=False)
@@ -249,13 +255,13 @@ class _Proof:
             progress.run_out()
             return None
         with progress.setting_aside(proof):
-            point = without_the_rest(problem, point, self._features, self._incumbent, self._goal, progress)
+            problem, point = without_the_rest(problem, point, self._features, self._incumbent, self._goal, progress)
         if progress.timed and point.bound >= certificate.upper_bound:
-            return certificate, point
+            return certificate, problem, point
         # Without roots: a better component may yet leave the checker with fewer features than there are here.
         rest = {**self._screening, **point_evidence(point, roots=False)}
-        shrunk = _once(progress, "shrunk-certificate", lambda: self._proved("l0-dual", rest))
-        return min(certificate, shrunk, key=_bound_of), point
+        shrunk = once(lambda: self._proved("l0-dual", rest), progress, "shrunk-certificate", Certificate)
+        return min(certificate, shrunk, key=_bound_of), problem, point
 
     def _searched(self, certificate: Certificate) -> Certificate:
         """Search over supports, where few features are left."""
@@ -270,7 +276,7 @@ class _Proof:
         if not reached < certificate.upper_bound:
             return certificate
         whole = {**self._screening, **evidence}
-        searched = _once(progress, "tree-certificate", lambda: self._proved("search-tree", whole, tree))
+        searched = once(lambda: self._proved("search-tree", whole, tree), progress, "tree-certificate", Certificate)
         return min(certificate, searched, key=_bound_of)
 
     def _semidefinite(self, earlier: Certificate) -> Certificate:
@@ -297,26 +303,17 @@ class _Proof:
         return min(certificate, self._proved("l0-tree", evidence, tree_of(found)), key=_bound_of)
 
 
-def _once(progress: Progress, name: str, make: Callable[[], Certificate]) -> Certificate:
-    """Make a certificate, or take it from the checkpoint; it is stored unless what led to it was cut short."""
-    state = progress.load(name)
-    made = make() if state is None else certificate_from_state(state)
-    if state is None and not progress.exhausted and not progress.cut_short:
-        progress.store(name, lambda: certificate_state(made), now=True)
-    return made
-
-
 def _bound_of(certificate: Certificate) -> float:
     return certificate.upper_bound
 
 
 def _undecided(certificate: Certificate, prover: Prover, progress: Progress) -> Indices:
     """Return the features that a certificate does not exclude from every optimal support."""
-    features: Indices | None = progress.load("features")
-    if features is None:
-        features = np.setdiff1d(np.arange(certificate.size), prover.examine(certificate).outside)
-        progress.store("features", lambda: features, now=True)
-    return features
+
+    def left() -> Indices:
+        return np.setdiff1d(np.arange(certificate.size), prover.examine(certificate).outside)
+
+    return once(left, progress, "features", Indices)
 
 
 def _too_deep(operator: Operator, wanted: int | None) -> bool:
@@ -352,15 +349,15 @@ def _reduced(
     """Solve the dual along a few directions of sample space; the checker bounds what the others can add."""
     count = DEFAULT_DEPTH if goal.depth is None else goal.depth
     # What is stored is single precision; the problem is posed for what the checker will make of that.
-    stored = progress.load("directions")
-    if stored is None:
+
+    def directions() -> tuple[NDArray[np.float32], float]:
         found, variances = leading_directions(operator, count, np.random.default_rng(0))
-        stored = {"basis": found.astype(np.float32), "next": float(variances[count:].max(initial=0.0))}
-        progress.store("directions", lambda: stored, now=True)
-    basis = stored["basis"]
-    directions, triangle = np.linalg.qr(basis.astype(np.float64))
-    problem = DualProblem(operator, sparsity, directions * np.where(np.diagonal(triangle) < 0, -1.0, 1.0))
-    point = root_point(problem, incumbent, goal, None, cheap, progress, tail=stored["next"])
+        return found.astype(np.float32), float(variances[count:].max(initial=0.0))
+
+    basis, tail = once(directions, progress, "directions", tuple[NDArray[np.float32], float])
+    axes, triangle = np.linalg.qr(basis.astype(np.float64))
+    problem = DualProblem(operator, sparsity, axes * np.where(np.diagonal(triangle) < 0, -1.0, 1.0))
+    point = root_point(problem, incumbent, goal, None, cheap, progress, tail=tail)
     sure = dual_depth(operator) <= LARGEST_FORMED_SIZE
     return "l0-reduced" if sure else f"l0-reduced{RANDOM}", {"basis": basis, **point_evidence(point)}
 
@@ -370,26 +367,18 @@ def _tree(
 ) -> tuple[Any, dict[str, Any], float]:
     """Search over supports; on small problems until the optimum is proved, as long as that takes few nodes."""
     matrix = incumbent.operator.submatrix(features)
-    support = np.searchsorted(features, incumbent.support)
-    search = TreeSearch(matrix, sparsity, support, PROVED_OPTIMAL if small else max(goal.target_gap, PROVED_OPTIMAL))
-    states = TreeStates(search, progress)
-    states.take_up()
-    begin, stall = progress.seconds, Stall(progress)
+    support = np.searchsorted(features, incumbent.best.support)
+    search = TreeSearch(matrix, sparsity, PROVED_OPTIMAL if small else max(goal.target_gap, PROVED_OPTIMAL))
+    stall = Stall(progress)
 
-    def late() -> bool:
-        return progress.exhausted or progress.late(TREE_PROOF * (progress.seconds - begin))
+    def enough(tree: Tree) -> bool:
+        reached = goal.reached(tree.value, tree.upper_bound) and (not small or tree.nodes >= NODES_BEYOND_TARGET)
+        return reached or tree.nodes >= TREE_NODES or stall.over(tree.value, tree.upper_bound)
 
-    for at in search.steps(late):
-        going = progress.tick(at.value, at.upper_bound, at.note) and not late()
-        reached = goal.reached(at.value, at.upper_bound) and (not small or at.nodes >= NODES_BEYOND_TARGET)
-        if not going or reached or at.nodes >= TREE_NODES or stall.over(at.value, at.upper_bound):
-            break
-        states.store()
-    states.store(now=True)
-    if search.best.value * search.scale > incumbent.objective * (1 + 1e-9):
-        incumbent.support = features[search.best.support]
-        incumbent.objective, incumbent.loadings = leading_on_support(incumbent.operator, incumbent.support)
-    return *search.certificate(), search.upper_bound
+    found = searched(search, support, progress, enough=enough)
+    if found.value > incumbent.objective * (1 + 1e-9):
+        incumbent.best = incumbent.refitted(features[found.best.support])
+    return *search.certificate(found), found.upper_bound
 
 
 def _cheap_bounds(operator: Operator, sparsity: int, late: Late = never) -> list[tuple[str, float]]:
@@ -413,4 +402,4 @@ def _cheap_bounds(operator: Operator, sparsity: int, late: Late = never) -> list
 def _usable(warm: Certificate | None, fingerprint: str) -> Certificate | None:
     """Return an earlier certificate if it holds one dual point for all features of the same data."""
     same = warm is not None and warm.kind == "l0-dual" and warm.fingerprint == fingerprint
-    return warm if same and warm is not None and "screen_level" not in warm.evidence else None
+    return warm if same and warm is not None and SCREEN not in parts_of(warm.evidence) else None

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from certpca.operators.base import Operator
-from certpca.operators.deflation import Downdated
-from certpca.readers.base import Reader
+from certpca.operators.views import is_numpy
 from certpca.runtime import budget
 
 EIGENVECTORS, EIGENVALUES, CHOLESKY = 9.5, 3.5, 1.5  # of order n: times n³ multiplications
@@ -32,15 +31,16 @@ class ProofCosts:
     """Predicts seconds for one operator; `depth` is the order of its density matrices."""
 
     def __init__(self, operator: Operator) -> None:
-        given = operator.undeflated if isinstance(operator, Downdated) else operator
+        given = operator.undeflated
         self._values = given.source().values
         shape, self.size = tuple(int(side) for side in self._values.shape), operator.size
+        self._in_file = given.cost.given_in_file
         self._of_data = given.source().kind == "data"
         self.depth = min(shape[0], self.size) if self._of_data else self.size
         self._rows = shape[0] if self._of_data else self.size
         self._deflated = given is not operator  # which makes whatever it was dense
         self._sparse = hasattr(self._values, "nnz") and not self._deflated
-        self._step_factor = 1.0 if operator.xp.__name__.endswith("numpy") else ON_A_DEVICE
+        self._step_factor = 1.0 if is_numpy(operator) else ON_A_DEVICE
         self._correction = 1.0
         self.known: set[str] = set()  # bounds that the checker remembers, whatever the sparsity
 
@@ -67,7 +67,7 @@ class ProofCosts:
         """Return the seconds until the checker has hashed and measured the data, and formed a matrix if it will."""
         if self._sparse and self._rows <= self.size:
             return self._seconds(0, PER_SPARSE_ENTRY * self._values.nnz)
-        walks = self._reading if isinstance(self._values, Reader) else 0.0
+        walks = self._reading if self._in_file else 0.0
         work = 0.0
         if self.depth == self.size:  # a square root of the matrix, and what it misses
             work = (EIGENVECTORS + EIGENVALUES + CHOLESKY + 4) * self.size**3 + 2.0 * self._rows * self.size**2

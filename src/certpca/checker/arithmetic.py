@@ -20,6 +20,7 @@ from certpca.checker.numbers import require
 # Rows, inner length and columns; odd ones leave rests in every blocking, and the last is worth several threads.
 SHAPES = ((1, 7, 1), (3, 2, 5), (17, 33, 9), (65, 127, 31), (130, 257, 67), (300, 520, 270))
 ORDERS = (1, 5, 33, 70, 150)  # of matrices that are factored
+SPELLED = {"openblas": "OpenBLAS", "scipy-openblas": "OpenBLAS", "mkl": "MKL", "mkl-sdl": "MKL", "blis": "BLIS"}
 LARGEST = 1 << 20  # of the whole numbers: sums of 2¹³ products stay below 2⁵³
 
 Ints = NDArray[np.int64]
@@ -108,30 +109,9 @@ def wrong_eigenvalues() -> str:
 
 @cache
 def names() -> str:
-    """Name NumPy and the library that multiplies for it, as it was loaded or else as NumPy was built with it."""
-    loaded = []
+    """Name NumPy and the library that multiplies for it, as NumPy says that it was built."""
+    library = "unknown BLAS"
     with contextlib.suppress(Exception):  # a name is not worth a failure, whatever a library does
-        from threadpoolctl import threadpool_info
-
-        found = [entry for entry in threadpool_info() if entry.get("user_api") == "blas"]
-        own = [entry for entry in found if "numpy" in str(entry.get("filepath", ""))] or found
-        loaded = [
-            _described(entry.get("internal_api"), entry.get("version"), entry.get("architecture")) for entry in own
-        ]
-    if not loaded:
-        with contextlib.suppress(Exception):
-            built = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-            loaded = [_described(built.get("name"), built.get("version"), None)]
-    return ", ".join([f"NumPy {np.__version__}", *(loaded or ["unknown BLAS"])])
-
-
-def _described(name: Any, version: Any, processor: Any) -> str:
-    known = {
-        "openblas": "OpenBLAS",
-        "scipy-openblas": "OpenBLAS",
-        "mkl": "MKL",
-        "blis": "BLIS",
-        "flexiblas": "FlexiBLAS",
-    }
-    text = " ".join(str(part) for part in (known.get(str(name), name), version) if part)
-    return f"{text} ({processor})" if processor else text
+        built = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+        library = f"{SPELLED.get(built['name'], built['name'])} {built['version']}"
+    return f"NumPy {np.__version__}, {library}"

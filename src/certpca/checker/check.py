@@ -1,8 +1,11 @@
 """The independent checker: it tells what a certificate proves about given data.
 
-Nothing here is shared with the code that makes certificates: this folder imports NumPy, the dataclasses
-and the exceptions, prepares the data itself, and recomputes every number. Optimisation makes a bound tight;
-only the inequalities below make it valid, and they hold for every choice of the stored numbers.
+Nothing here is shared with the code that makes certificates: this folder imports the standard library, NumPy and
+`results`, which says what a certificate is. It prepares the data itself and recomputes every number. Optimisation makes
+a bound tight; only the inequalities in `rules` make it valid, and they hold for every choice of the stored numbers.
+
+To read it in one sitting: this file, `data` and `columns` (from numbers to a matrix), `numbers` (roundings, and
+eigenvalues that are proved), `dual_points` and `screening` (what several rules share), and `rules`, a file a kind.
 
 Notation. The matrix is A = FᵀF, F of shape (depth, size) with columns a_i; k is the sparsity and
 Z* = max xᵀAx over unit x with at most k nonzeros. In floating point, u = 2⁻⁵³ and γ_m = m u / (1 − m u)
@@ -20,19 +23,6 @@ from the exact one, and taken off every objective, unless all data are zero. Whe
 as the pairs of a search tree do, the bound is the one for zeros in their place, which differs by less than that too.
 
 Before anything else the arithmetic itself is tried with products that are known exactly (`arithmetic`).
-
-The dual bound. Z* = max over unit ξ of the k largest (a_iᵀξ)². For ρ ≥ 0 and B_i = a_ia_iᵀ − ρI,
-
-    Z* ≤ kρ + λ_max(Σ Y_i)   for any Y_i ⪰ 0 with Y_i ⪰ B_i.
-
-B_i has at most one positive eigenvalue. Where |a_i|² ≤ ρ it has none and Y_i = 0 will do. For any c with
-q = cᵀB_ic > 0, Y_i = (B_ic)(B_ic)ᵀ/q' will do for every 0 < q' ≤ q; and Y_i = a_ia_iᵀ always will.
-
-Regions. On the ξ with (r·ξ)(s·ξ) ≤ 0, adding σM with M = −(rsᵀ + srᵀ)/2 and σ ≥ 0 keeps the bound, since
-ξᵀMξ ≥ 0 there. Vectors r_0, …, r_m with r_m = −r_0 give pairs (r_j, r_j+1) whose regions cover every ξ: the
-sign of r_j·ξ changes somewhere between its first value and its opposite. For the same reason the pairs
-(r, t_1), (t_1, t_2), …, (t_m, s) cover the region of (r, s), whatever the t_j are. So covering is a matter of
-indices, and the vectors need not be trusted.
 """
 
 import contextlib
@@ -47,15 +37,14 @@ import numpy as np
 from certpca.checker.arithmetic import names, require_trusted
 from certpca.checker.columns import fingerprint
 from certpca.checker.data import Prepared, prepare
-from certpca.checker.limits import Work
+from certpca.checker.limits import MOST_WORK, Work
 from certpca.checker.matrix import in_words, require_expected, require_ordinary
 from certpca.checker.normalisation import require_normalisation
 from certpca.checker.numbers import gamma, require
-from certpca.checker.rules import RULES
+from certpca.checker.rules import rules
 from certpca.results.certificate import Certificate, Source
+from certpca.results.errors import CertificateError
 from certpca.results.proof import Proof
-from certpca.runtime.errors import CertificateError
-from certpca.runtime.rounded import percent_up
 
 ANOTHER_MACHINE = 1e-8  # relative; what the roundings of the machine that made a certificate may add to its objective
 
@@ -77,10 +66,10 @@ def examine(certificate: Certificate, source: Source) -> Proof:
 
 
 class Examiner:
-    """Examines any number of certificates of the same data, which are prepared once."""
+    """Examines any number of certificates of the same data, which are prepared once, each with limited work."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, source: Source, most_work: float = MOST_WORK) -> None:
+        self._source, self._most_work = source, most_work
 
     @cached_property
     def fingerprint(self) -> str:
@@ -112,7 +101,7 @@ class Examiner:
             require(
                 self._knows(certificate.fingerprint), "it was made for other data, or for another normalisation of them"
             )
-            return _examined(certificate, replace(self._prepared, work=Work()), self._source)
+            return _examined(certificate, replace(self._prepared, work=Work(self._most_work)), self._source)
 
     def _knows(self, hashed: str) -> bool:
         """Say whether that is the hash of the data, as it is made now or as the first version made it."""
@@ -124,7 +113,7 @@ class Examiner:
         require_expected(self._source, certificate.sparsity, expected)  # before the work
         proof = self.examine(certificate)
         most = expected.get("max_gap")
-        require(most is None or proof.gap <= most, f"it proves a gap of {percent_up(proof.gap)}, more than expected")
+        require(most is None or proof.gap <= most, f"it proves a gap of {proof.gap}, more than the {most} expected")
         claim = certificate.upper_bound
         require(_is_number(claim), "the claimed bound is not a number")
         require(claim >= proof.upper_bound, f"it claims {claim!r} but its evidence proves only {proof.upper_bound!r}")
@@ -167,13 +156,14 @@ def _is_number(value: Any) -> bool:
 
 def _examined(certificate: Certificate, prepared: Prepared, source: Source) -> Proof:
     kind, k = certificate.kind, certificate.sparsity
-    require(isinstance(kind, str) and kind in RULES, f"unknown kind {kind!r}")
+    known = rules()
+    require(isinstance(kind, str) and kind in known, f"unknown kind {kind!r}")
     require(prepared.size == certificate.size, f"it is for {certificate.size} features, the data have {prepared.size}")
     require(
         isinstance(k, int) and not isinstance(k, bool) and 1 <= k <= prepared.size, f"sparsity {k!r} is out of range"
     )
     objective = _objective(prepared, certificate)
-    proved = RULES[kind](prepared, certificate, objective)
+    proved = known[kind].prove(prepared, certificate, objective)
     again = proved.bound if proved.again is None else proved.again
     bound, again = (_in_units(value, prepared.unit, math.inf) for value in (proved.bound, again))
     objective = _in_units(objective, prepared.unit, -math.inf)

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from certpca.checker.matrix import require_codes
 from certpca.checker.normalisation import ALLELES
-from certpca.checker.numbers import gamma, require
+from certpca.checker.numbers import Mask, Vector, gamma, require
+from certpca.checker.read_ahead import read_ahead
 from certpca.checker.sparse_columns import Entries, ZeroFree, entries_by_rows, entries_of, nearly_zero
 from certpca.checker.sparse_table import SparseTable, is_sparse
 from certpca.results.certificate import Source
-from certpca.runtime.arrays import Vector, to_numpy
-from certpca.runtime.prefetch import read_ahead
 
 BLOCK_BYTES = 12 << 20  # small enough for the cache, large enough for BLAS
 
@@ -33,9 +32,20 @@ def stored_columns(values: Any, columns: slice, chosen: Any = None) -> NDArray[A
         columns = slice(columns.start + int(chosen[0]), columns.start + int(chosen[-1]) + 1)
         chosen = chosen - chosen[0]
     part = values[:, columns]
-    part = np.asarray(SparseTable(part)[:, :] if is_sparse(part) else to_numpy(part))
+    part = np.asarray(SparseTable(part)[:, :] if is_sparse(part) else _on_host(part))
     require(part.dtype.kind in "biuf", f"the data hold {part.dtype}, not real numbers")
     return np.asarray(part if chosen is None else part[:, chosen])
+
+
+def _on_host(part: Any) -> NDArray[Any]:
+    """Bring an array of any library to NumPy."""
+    if isinstance(part, np.ndarray):
+        return part
+    if hasattr(part, "get"):  # CuPy
+        return np.asarray(part.get())
+    if hasattr(part, "detach"):  # torch
+        return np.asarray(part.detach().cpu().numpy())
+    return np.from_dlpack(part)
 
 
 def sliceable(values: Any) -> Any:
@@ -86,20 +96,20 @@ class Columns:
         for part, found in read_ahead(column_slices(self.rows, self.size), self._measured):
             self._mean[part], self._over[part], self.doubt[part], self.squares[part] = found
 
-    def _sized(self, columns: slice) -> tuple[Vector, NDArray[np.bool_]]:
+    def _sized(self, columns: slice) -> tuple[Vector, Mask]:
         """Return the largest magnitudes of columns, and which have missing values."""
         raw, hole = self._filled(columns, None)
         gaps = np.zeros(raw.shape[1], dtype=bool) if hole is None else np.asarray(hole.any(axis=0))
         return np.maximum(raw.max(axis=0), -raw.min(axis=0)), gaps
 
-    def _filled(self, columns: slice, chosen: Any) -> tuple[Vector, NDArray[np.bool_] | None]:
+    def _filled(self, columns: slice, chosen: Any) -> tuple[Vector, Mask | None]:
         """Return columns in float64 with zeros where values are missing, and where that is."""
         raw, hole = self._read(columns, chosen)
         if hole is not None:
             raw[hole] = 0.0
         return raw, hole
 
-    def _read(self, columns: slice, chosen: Any) -> tuple[Vector, NDArray[np.bool_] | None]:
+    def _read(self, columns: slice, chosen: Any) -> tuple[Vector, Mask | None]:
         stored = stored_columns(self._values, columns, chosen)
         raw = np.array(stored, dtype=np.float64)
         if not self._gaps[columns].any():
@@ -237,17 +247,17 @@ def _bytes_of(columns: NDArray[Any], kind: Any) -> memoryview:
     return np.ascontiguousarray(turned if turned.dtype.kind != "f" else turned + 0.0).data
 
 
-def _in_bytes(stored: NDArray[Any]) -> NDArray[np.bool_]:
+def _in_bytes(stored: NDArray[Any]) -> Mask:
     """Say which columns hold nothing but whole numbers from -128 to 127."""
     if stored.dtype in (np.int8, np.bool_):
         return np.ones(stored.shape[1], dtype=bool)
     return np.asarray(_fits_a_byte(stored).all(axis=0))
 
 
-def _all_whole(entries: Entries) -> NDArray[np.bool_]:
+def _all_whole(entries: Entries) -> Mask:
     return np.asarray(entries.sums(np.where(_fits_a_byte(entries.values), 0.0, 1.0)) == 0)
 
 
-def _fits_a_byte(stored: NDArray[Any]) -> NDArray[np.bool_]:
+def _fits_a_byte(stored: NDArray[Any]) -> Mask:
     with np.errstate(invalid="ignore"):  # NaN and large numbers become some byte, and then differ from it
         return np.asarray(stored.astype(np.int8) == stored)

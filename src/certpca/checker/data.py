@@ -6,14 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from certpca.checker.columns import Columns, column_slices, sliceable, stored_columns
 from certpca.checker.limits import LARGEST_DENSE, Work
-from certpca.checker.numbers import UNDERFLOW, gamma, largest_eigenvalue, require
+from certpca.checker.numbers import UNDERFLOW, Mask, Vector, gamma, largest_eigenvalue, require
+from certpca.checker.read_ahead import read_ahead
 from certpca.results.certificate import Source
-from certpca.runtime.arrays import Vector
-from certpca.runtime.prefetch import read_ahead
 
 GATHERED_BYTES = 512 << 20  # of columns that are multiplied with each other; twice that is in memory
 
@@ -68,7 +66,7 @@ class Prepared:
         )
         return made
 
-    def keep(self, mask: NDArray[np.bool_]) -> "Prepared":
+    def keep(self, mask: Mask) -> "Prepared":
         """Leave out features; allowances for all of them cover the rest."""
         chosen = np.flatnonzero(mask)
 

@@ -1,20 +1,16 @@
 """What the checker is willing to spend on one certificate; beyond that it refuses, with a reason.
 
 Files come from strangers: a few bytes must not cost all memory, or time without end. The limits are above what the
-search makes. What grows only with the data that the reader brings along is not limited here.
+search makes; those of one kind are in its rule. What grows only with the data that the reader brings along is not
+limited.
 """
 
 from certpca.checker.numbers import require
 
 LARGEST_FACTORED = 8192  # order of the matrices of dual points, and of what is left beside a few directions
 LARGEST_DENSE = 20_000  # order of any other matrix: two of this size take 6.4 GB
-LARGEST_SEARCHED = 8192  # features of a search tree
-MOST_LISTED = 5_000  # supports that one leaf of a search tree may list
-MOST_NODES = 10_000_000  # of a search tree, and leaves of a tree of regions
-DEEPEST_REGIONS = 200  # splits on the way to a leaf of regions
-WIDEST_FACTOR = 1024  # columns of the factor of a clipped dual matrix
+MOST_NODES = 10_000_000  # of a tree, whatever it splits
 MOST_WORK = 1e15  # multiplications for one certificate: hours on a few cores
-ROW_BYTES = 32 << 20  # of rows of the matrix in memory at a time
 
 
 class Work:

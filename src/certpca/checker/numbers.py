@@ -5,9 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from certpca.runtime.arrays import Indices, Vector
-from certpca.runtime.errors import CertificateError
+from certpca.results.errors import CertificateError
+
+Vector = NDArray[np.float64]  # also matrices
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 UNIT = 2.0**-53
 # What products too small for normal numbers lose, all together, relative to a largest entry between one half and one:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from certpca.checker.numbers import Indices, Mask, Vector
 from certpca.checker.sparse_table import SparseTable
-from certpca.runtime.arrays import Indices, Vector
 
 FEW = 8  # a column is hashed without its zeros where fewer than one entry in this many is none,
 FEW_WHOLE = 64  # or one in this many where its entries are small whole numbers, which take a byte each
@@ -41,7 +41,7 @@ class Entries:
         """Return the largest magnitude of each column."""
         return _by_columns(np.maximum, np.abs(self.values), self.starts)
 
-    def of(self, wanted: NDArray[np.bool_]) -> "Entries":
+    def of(self, wanted: Mask) -> "Entries":
         """Keep some columns."""
         kept = np.repeat(wanted, self.counts)
         starts = np.concatenate([[0], np.cumsum(self.counts[wanted])])
@@ -73,7 +73,7 @@ def entries_by_rows(table: NDArray[Any]) -> Entries:
     return Entries(table.shape[0], row, turned[column, row], starts)
 
 
-def nearly_zero(counts: NDArray[Any], rows: int, whole: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def nearly_zero(counts: NDArray[Any], rows: int, whole: Mask) -> Mask:
     """Say which columns are hashed without their zeros; that depends on their numbers alone, not on what holds them."""
     return np.asarray(counts * np.where(whole, FEW_WHOLE, FEW) < rows)
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from certpca.checker.numbers import require
-from certpca.runtime.arrays import Vector
+from certpca.checker.numbers import Vector, require
 
 LARGEST_SIDE = 1 << 31  # a list of so many numbers takes 16 GiB
 

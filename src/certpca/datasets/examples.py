@@ -55,6 +55,15 @@ def pitprops_matrix() -> Vector:
 def pitprops() -> Operator:
     """Return the pit props correlation matrix with its names, ready to solve.
 
+    Returns
+    -------
+    Operator
+        13 x 13.
+
+    See Also
+    --------
+    balding_nichols, rotated_hadamard : Larger data, made by a generator.
+
     Examples
     --------
     >>> import certpca
@@ -93,6 +102,33 @@ def rotated_hadamard(
     in the lower half (Chowdhury et al., appendix, after Fountoulakis et al. 2017). The leading left
     singular vector is constant, so the data must be used uncentred (``center=False``):
     centring would erase the component.
+
+    Parameters
+    ----------
+    log_samples : int
+        The number of samples is two to this.
+    log_features : int
+        The number of features is two to this.
+    noise : float
+        Standard deviation of what is added to each entry.
+    angle : float
+        The angle θ of the rotations.
+    rng : int or numpy.random.Generator
+        Seed or generator of the noise.
+
+    Returns
+    -------
+    RotatedHadamard
+        The data, and the vectors behind them.
+
+    Raises
+    ------
+    InvalidProblemError
+        Where there are no such matrices.
+
+    See Also
+    --------
+    balding_nichols : Simulated genotypes.
 
     Examples
     --------
@@ -148,14 +184,33 @@ def balding_nichols(
 
     Parameters
     ----------
-    samples, variants, populations
-        Numbers of each; samples are dealt to populations evenly.
-    fst
+    samples : int
+        Number of samples, which are dealt to populations evenly.
+    variants : int
+        Number of variants.
+    populations : int
+        Number of populations.
+    fst : float
         Divergence F in (0, 1).
-    missing
+    missing : float
         Share of genotypes replaced by -9.
-    rng
+    rng : int or numpy.random.Generator
         Seed or generator.
+
+    Returns
+    -------
+    Genotypes
+        The genotypes, and the population of each sample.
+
+    Raises
+    ------
+    InvalidProblemError
+        Where a number is out of its range.
+
+    See Also
+    --------
+    write_plink : Write genotypes to PLINK files.
+    rotated_hadamard : The paper's synthetic data.
 
     Examples
     --------

@@ -131,8 +131,9 @@ class Cluster(Place):
     def _speaking(self) -> Iterator[None]:
         """Turn what can go wrong with a cluster into one kind of error with advice."""
         import dask
-        from distributed import KilledWorker
         from distributed.comm import CommClosedError
+
+        from distributed import KilledWorker
 
         if self.client.status not in ("running", "connecting", "newly-created"):
             msg = f"the Dask client is {self.client.status}; connect a new one, and keep it open until the work is done"

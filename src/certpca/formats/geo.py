@@ -2,15 +2,17 @@
 
 import csv
 import gzip
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
-from certpca.formats.cells import MISSING_TEXTS
+from certpca.formats.arranging import Table, Wanted
+from certpca.formats.base import Format, register
+from certpca.formats.file_errors import require_file, said_of
+from certpca.formats.text.cells import MISSING_TEXTS
 from certpca.runtime.arrays import Vector
 from certpca.runtime.errors import DataFileError
 
@@ -63,16 +65,28 @@ def read_geo(path: str | PathLike[str]) -> SeriesMatrix:
     (('p1', 'p2'), ('first', 'second'), [[1.5, nan], [2.0, 4.0]])
     """
     file = Path(path)
-    try:
+    require_file(file)
+    with said_of(file, "a series matrix"):
         return _parsed(file)
-    except FileNotFoundError:
-        msg = f"there is no file {str(file)!r}"
-        raise DataFileError(msg) from None
-    except DataFileError:
-        raise
-    except (EOFError, OSError, zlib.error) as error:
-        msg = f"{str(file)!r} cannot be read as a series matrix: {error}"
-        raise DataFileError(msg) from error
+
+
+@register
+class Geo(Format):
+    """Series matrices; what authors say about samples are labels."""
+
+    kind = "GEO"
+    endings = ("series_matrix.txt",)
+    packings = (".gz",)
+
+    def open(self, file: Path, wanted: Wanted) -> Table:
+        """Read the table."""
+        del wanted
+        series = read_geo(file)
+        return Table(series.data, series.names, sample_names=series.samples)
+
+    def labels(self, file: Path) -> Mapping[str, tuple[str, ...]]:
+        """Read the characteristics of the samples."""
+        return read_geo(file).characteristics
 
 
 def _parsed(file: Path) -> SeriesMatrix:

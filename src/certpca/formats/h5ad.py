@@ -3,15 +3,29 @@
 from os import PathLike
 from pathlib import Path
 
-from certpca.formats.anndata_layout import open_table
-from certpca.readers.base import DEFAULT_MEMORY
-from certpca.readers.file_reader import FileReader
-from certpca.readers.reading import without_defaults
-from certpca.runtime.errors import CertpcaError, DataFileError
-from certpca.runtime.optional import require
+from certpca.formats.base import register
+from certpca.formats.file_errors import GROUP_DAMAGE, require_file, said_of
+from certpca.formats.groups.anndata_layout import open_table
+from certpca.formats.groups.group_format import GroupFormat
+from certpca.readers.base import DEFAULT_MEMORY, Reader
+from certpca.readers.reading import plain
+from certpca.runtime.errors import DataFileError
 
 
-def read_h5ad(path: str | PathLike[str], *, layer: str | None = None, memory: float = DEFAULT_MEMORY) -> FileReader:
+@register
+class H5ad(GroupFormat):
+    """AnnData files."""
+
+    kind = "AnnData"
+    endings = (".h5ad",)
+    library, extra = "h5py", "h5ad"
+
+    def reader(self, file: Path, array: str | None, memory: float) -> Reader:
+        """Open X, or a layer."""
+        return read_h5ad(file, layer=array, memory=memory)
+
+
+def read_h5ad(path: str | PathLike[str], *, layer: str | None = None, memory: float = DEFAULT_MEMORY) -> Reader:
     """Open an AnnData file without reading it; the result is samples x variables wherever data are asked for.
 
     Dense tables and sparse ones by rows or columns are read as they are stored, and sparse ones stay sparse. Where
@@ -34,22 +48,15 @@ def read_h5ad(path: str | PathLike[str], *, layer: str | None = None, memory: fl
     >>> cells = certpca.read_h5ad("cells.h5ad", layer="counts", memory=1.0)  # doctest: +SKIP
     >>> certpca.solve(cells, 20).names  # doctest: +SKIP
     """
-    h5py = require("h5py", extra="h5ad", purpose="reading .h5ad files")
+    h5py = H5ad.needed()
     file = Path(path)
-    if not file.is_file():
-        msg = f"{str(file)!r} is a folder, a file is needed" if file.is_dir() else f"there is no file {str(file)!r}"
-        raise DataFileError(msg)
+    require_file(file)
     try:
         root = h5py.File(file, "r")
     except OSError as error:
         msg = f"{str(file)!r} is not an HDF5 file, or only a part of one: {error}"
         raise DataFileError(msg) from error
-    try:
+    with said_of(file, "an AnnData file", GROUP_DAMAGE):
         reader = open_table(root, str(file), layer, memory)
-        reader.reading = without_defaults({"array": layer})
-        return reader
-    except CertpcaError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError) as error:
-        msg = f"{str(file)!r} cannot be read as an AnnData file: {error}"
-        raise DataFileError(msg) from error
+    reader.reading = plain({"array": layer})
+    return reader

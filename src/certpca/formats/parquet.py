@@ -1,6 +1,7 @@
 """Parquet tables, streamed by row groups or by columns."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, final
@@ -8,16 +9,55 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from certpca.readers.base import DEFAULT_MEMORY, bytes_in_use, runs
+from certpca.formats.arranging import Table, Wanted
+from certpca.formats.base import ColumnsByName, StreamedFormat, register
+from certpca.formats.file_errors import require_file, said_of
+from certpca.formats.selection import chosen_columns, drop_option, left_out
+from certpca.readers.base import DEFAULT_MEMORY, Reader
+from certpca.readers.blocks import as_run, bytes_in_use, runs
 from certpca.readers.dense_reader import working_form
-from certpca.readers.file_reader import LoadableReader, as_run
-from certpca.readers.reading import as_texts, without_defaults
+from certpca.readers.loaded import Loaded
+from certpca.readers.reading import as_texts, plain
+from certpca.readers.walks import ColumnWalk, RowWalk, Walk
 from certpca.runtime.arrays import Indices
-from certpca.runtime.errors import CertpcaError, DataFileError, InvalidProblemError
-from certpca.runtime.optional import require
+from certpca.runtime.errors import DataFileError, InvalidProblemError
 
 BUFFER_BYTES = 1 << 16  # of a column chunk on its way from the disk
 ARROW_SHARE = 8  # of the budget, in parts: what Arrow may hold at a time while columns are copied out of it
+
+
+@register
+@dataclass(frozen=True)
+class Parquet(StreamedFormat):
+    """Parquet files: small ones are loaded unless a memory budget is given. Any column may be labels."""
+
+    kind = "Parquet"
+    endings = (".parquet",)
+    library, extra = "pyarrow.parquet", "parquet"
+    chooses_columns = True
+
+    streamed_from: int = 1 << 30  # bytes of float64
+
+    def open(self, file: Path, wanted: Wanted) -> Table:
+        """Open the columns wanted."""
+        held = columns_of(self.needed().read_schema(file))
+        left = chosen_columns(held, len(held), wanted.columns, wanted.drop, str(file))
+        reader = read_parquet(file, columns=[held[index] for index in left], memory=wanted.budget)
+        return Table(reader, reader.names, understood=", ".join(left_out(len(held) - len(left))))
+
+    def numbers(self, reader: Any, file: Path, wanted: Wanted, *, rearranged: bool) -> Any:
+        """Load small files."""
+        if wanted.memory is None and 8 * reader.shape[0] * reader.shape[1] < self.streamed_from:
+            return np.ascontiguousarray(reader[:, :])
+        return super().numbers(reader, file, wanted, rearranged=rearranged)
+
+    def labels(self, file: Path) -> Mapping[str, Any]:
+        """Return all columns."""
+        parquet = self.needed()
+        return ColumnsByName(
+            tuple(parquet.read_schema(file).names),
+            lambda name: parquet.read_table(file, columns=[name]).column(name).to_pylist(),
+        )
 
 
 def columns_of(schema: Any) -> list[str]:
@@ -55,27 +95,20 @@ def read_parquet(
     >>> import certpca
     >>> certpca.solve(certpca.read_parquet("survey.parquet", leave_out="id"), 5).names  # doctest: +SKIP
     """
-    parquet = require("pyarrow.parquet", extra="parquet", purpose="reading .parquet files")
+    parquet = Parquet.needed()
     file = Path(path)
-    if not file.is_file():
-        msg = f"{str(file)!r} is a folder, a file is needed" if file.is_dir() else f"there is no file {str(file)!r}"
-        raise DataFileError(msg)
+    require_file(file)
     wanted, without = as_texts("columns", columns), as_texts("leave_out", leave_out) or ()
-    try:
+    with said_of(file, ".parquet"):
         # Not mapped: pages of a map count as memory of the process. Column chunks are read through small buffers.
         opened = parquet.ParquetFile(file, memory_map=False, pre_buffer=False, buffer_size=BUFFER_BYTES)
         reader = ParquetReader(opened, str(file), wanted, set(without), memory)
-        reader.reading = without_defaults({"columns": wanted, "drop": without or None})
-        return reader
-    except CertpcaError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        msg = f"{str(file)!r} cannot be read as .parquet: {error}"
-        raise DataFileError(msg) from error
+    reader.reading = plain({"columns": wanted, "drop": without or None})
+    return reader
 
 
 @final
-class ParquetReader(LoadableReader):
+class ParquetReader(Reader):
     """Numbers in a Parquet file; made by `read_parquet`."""
 
     def __init__(
@@ -93,7 +126,22 @@ class ParquetReader(LoadableReader):
         self.dtype = working_form(np.result_type(*self._kinds()))
         # By rows a product is one walk, but whole groups of rows are decoded at once.
         largest = max(groups) * self.shape[1] * self._bytes_of_value(np.float64)
-        self.by_columns = largest > self.bytes_allowed
+        self._columns_first = largest > self.bytes_allowed
+        self._loaded = Loaded(self._resident_bytes, lambda: self._numbers(list(range(len(groups))), self.names))
+
+    @property
+    def passes(self) -> float:
+        """How often the file has been read so far."""
+        return self._walked + self._loaded.passes
+
+    @property
+    def walk(self) -> Walk:
+        """By groups of rows where these fit the budget."""
+        return ColumnWalk(self) if self._columns_first else RowWalk(self)
+
+    def resident(self) -> Any:
+        """Load everything once, where the budget has room for it."""
+        return self._loaded.instead_of(self)
 
     def _chosen(self, columns: tuple[str, ...] | None, leave_out: set[str]) -> tuple[str, ...]:
         held = tuple(self._file.schema_arrow.names)
@@ -123,9 +171,11 @@ class ParquetReader(LoadableReader):
             kind = schema.field(name).type
             whole = types.is_integer(kind)
             if not (whole or types.is_floating(kind) or types.is_boolean(kind)):
+                held = columns_of(schema)
+                option = f"{drop_option(held.index(name), held)}, " if name in held else ""
                 msg = (
                     f"{self._label!r}: column {name!r} holds {kind}, not numbers; drop or encode it, or leave it out "
-                    "(read_parquet(..., leave_out=[...]))"
+                    f"({option}leave_out= of read_parquet)"
                 )
                 raise DataFileError(msg)
             nulls = not types.is_floating(kind) and self._has_nulls(name, place[name])
@@ -196,10 +246,6 @@ class ParquetReader(LoadableReader):
             del table
         return found
 
-    def resident_bytes(self) -> int:
+    def _resident_bytes(self) -> int:
         """Count the table, Arrow's copy of it and as much again to work with."""
         return self.shape[0] * self.shape[1] * (2 * self.dtype.itemsize + 8)
-
-    def load(self) -> NDArray[Any]:
-        """Decode everything."""
-        return self._numbers(list(range(self._edges.size - 1)), self.names)

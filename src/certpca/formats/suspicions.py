@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from certpca.formats.arranging import Table
 from certpca.formats.selection import drop_option
-from certpca.formats.tables import Table
-from certpca.readers.moments import dense_moments, genotype_code
+from certpca.readers.missing import genotype_code
+from certpca.readers.moments import dense_moments
 from certpca.runtime.array_kinds import is_sparse
 from certpca.runtime.arrays import Vector
 

@@ -1,18 +1,21 @@
 """Tables in text files: laid out as `dialects` finds, read by pandas' C engine, refused where a line or cell is bad."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from certpca.formats.cells import MISSING_TEXTS, WITH_COMMA, is_missing, number_of, truth_of, why_no_number
-from certpca.formats.dialects import Dialect, dialect_of, require_decimal_commas
+from certpca.formats.arranging import Table, Wanted
+from certpca.formats.base import ColumnsByName, Format, register
 from certpca.formats.selection import as_slice, chosen_columns, drop_option, left_out
-from certpca.formats.text_files import (
+from certpca.formats.text.cells import MISSING_TEXTS, WITH_COMMA, is_missing, number_of, truth_of, why_no_number
+from certpca.formats.text.dialects import Dialect, dialect_of, require_decimal_commas
+from certpca.formats.text.text_files import (
     ENDINGS,
     PACKINGS,
     SPACES,
@@ -22,6 +25,7 @@ from certpca.formats.text_files import (
     text_files,
     unpacking_errors,
 )
+from certpca.readers.reading import Setting, wrong
 from certpca.runtime.arrays import Vector
 from certpca.runtime.errors import DataFileError
 
@@ -30,18 +34,47 @@ SEPARATOR_WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", 
 ENCODING_WORDS = {"utf-8": "", "utf-8-sig": "", "cp1252": "Windows-1252", "latin-1": "Latin-1"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TextTable:
-    """What a text file holds: numbers, names of columns and of rows, and what was understood of it."""
-
-    data: Vector
-    names: tuple[str, ...] | None
-    sample_names: tuple[str, ...] | None
-    understood: tuple[str, ...]
-    remarks: tuple[str, ...]
+HEADERS = ("yes", "no", "auto")
+Result = TypeVar("Result")
 
 
-def read_text_table(file: Path, header: str, columns: Sequence[str] | None, drop: Sequence[str] | None) -> TextTable:
+def _require_header(name: str, value: object) -> str:
+    if not (isinstance(value, str) and value in HEADERS):
+        raise wrong(name, "'yes', 'no' or 'auto'", value)
+    return value
+
+
+@register
+class TextTable(Format):
+    """Text tables; any column, row names included, may be labels."""
+
+    kind = "text tables"
+    endings = tuple(ENDINGS)
+    packings = tuple(PACKINGS)
+    chooses_columns = True
+    settings = (
+        Setting(
+            "header",
+            _require_header,
+            "whether the first line holds names",
+            files="text tables",
+            default="auto",
+            option={"choices": HEADERS},
+        ),
+    )
+
+    def open(self, file: Path, wanted: Wanted) -> Table:
+        """Read the columns wanted."""
+        header = _require_header("header", wanted.settings["header"])
+        return read_text_table(file, header, wanted.columns, wanted.drop)
+
+    def labels(self, file: Path) -> Mapping[str, Any]:
+        """Return all columns that a header names."""
+        known = _decoded(file, "auto", _header)
+        return ColumnsByName(known, lambda name: _decoded(file, "auto", partial(_cells, name=name)))
+
+
+def read_text_table(file: Path, header: str, columns: Sequence[str] | None, drop: Sequence[str] | None) -> Table:
     """Read a table of numbers from a text file, packed or not.
 
     Parameters
@@ -54,12 +87,7 @@ def read_text_table(file: Path, header: str, columns: Sequence[str] | None, drop
         Which columns are wanted; see `chosen_columns`.
     """
     try:
-        for text in text_files(file):
-            try:
-                return _read(text, dialect_of(text, _usual(file), header), columns, drop)
-            except UnicodeDecodeError:
-                if text.encoding not in ("utf-8", "cp1252"):
-                    raise
+        return _decoded(file, header, lambda text, dialect: _read(text, dialect, columns, drop))
     except (DataFileError, ImportError):
         raise
     except unpacking_errors(file) as error:
@@ -67,32 +95,36 @@ def read_text_table(file: Path, header: str, columns: Sequence[str] | None, drop
             raise
         msg = f"{str(file)!r} cannot be unpacked, it is damaged or cut off: {error}"
         raise DataFileError(msg) from error
-    raise AssertionError  # Latin-1 decodes everything
+
+
+def _decoded(file: Path, header: str, use: Callable[[TextFile, Dialect], Result]) -> Result:
+    """Use a file in the first of its possible encodings in which it can be decoded."""
+    *likely, last = text_files(file)
+    for text in likely:
+        try:
+            return use(text, dialect_of(text, _usual(file), header))
+        except UnicodeDecodeError:
+            continue
+    return use(last, dialect_of(last, _usual(file), header))
 
 
 def _usual(file: Path) -> str:
     return ENDINGS.get(text_ending(file) or "", "")
 
 
-def text_column(file: Path, name: str) -> tuple[list[str], tuple[str, ...] | None]:
-    """Return the names in the header, and the cells of the column of some name, or None where there is none."""
-    for text in text_files(file):
-        try:
-            return _column(text, dialect_of(text, _usual(file), "auto"), name)
-        except UnicodeDecodeError:
-            continue
-    return [], None
+def _header(text: TextFile, dialect: Dialect) -> tuple[str, ...]:
+    del text
+    return tuple(cell.strip() for cell in dialect.header or ())
 
 
-def _column(text: TextFile, dialect: Dialect, name: str) -> tuple[list[str], tuple[str, ...] | None]:
-    known = [cell.strip() for cell in dialect.header or ()]
-    if name not in known:
-        return known, None
+def _cells(text: TextFile, dialect: Dialect, name: str) -> tuple[str, ...]:
+    """Return the cells of the column of some name."""
+    known = _header(text, dialect)
     place = known.index(name) + (dialect.width - len(known) if dialect.row_names else 0)
-    return known, tuple(cells[place].strip() if place < len(cells) else "" for _, cells in dialect.rows(text))
+    return tuple(cells[place].strip() if place < len(cells) else "" for _, cells in dialect.rows(text))
 
 
-def _read(text: TextFile, dialect: Dialect, columns: Sequence[str] | None, drop: Sequence[str] | None) -> TextTable:
+def _read(text: TextFile, dialect: Dialect, columns: Sequence[str] | None, drop: Sequence[str] | None) -> Table:
     named = None if dialect.header is None else dialect.names
     corner = dialect.header[0].strip() if dialect.header and dialect.row_names else None
     # Row names are left out anyway: who asks for that is not refused.
@@ -107,8 +139,8 @@ def _read(text: TextFile, dialect: Dialect, columns: Sequence[str] | None, drop:
     names = None if named is None else tuple(named[index] for index in left)
     comments = frame.attrs["comments"] - int(dialect.commented)
     said = [f"{comments} comment{'s' if comments > 1 else ''} left out"] if comments else []
-    understood = (*_understood(text, dialect), *said, *left_out(len(dialect.places) - len(left)))
-    return TextTable(numbers, names, labels, understood, dialect.remarks + _twins(names))
+    understood = ", ".join((*_understood(text, dialect), *said, *left_out(len(dialect.places) - len(left))))
+    return Table(numbers, names, {}, labels, understood, dialect.remarks + _twins(names))
 
 
 def _frame(text: TextFile, dialect: Dialect, places: list[int]) -> tuple[Any, Dialect]:

@@ -4,17 +4,32 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from certpca.formats.anndata_layout import is_anndata, is_group, is_sparse_group, open_matrix, open_table
-from certpca.formats.array_names import NAME_ARRAYS, chosen_array
-from certpca.formats.stored_arrays import texts_of
-from certpca.readers.base import DEFAULT_MEMORY
-from certpca.readers.file_reader import FileReader
-from certpca.readers.reading import without_defaults
-from certpca.runtime.errors import CertpcaError, DataFileError
-from certpca.runtime.optional import require
+from certpca.formats.base import register
+from certpca.formats.file_errors import GROUP_DAMAGE, require_file, said_of
+from certpca.formats.groups.anndata_layout import is_anndata, is_group, is_sparse_group, open_matrix, open_table
+from certpca.formats.groups.array_names import NAME_ARRAYS, chosen_array
+from certpca.formats.groups.group_format import GroupFormat
+from certpca.formats.groups.stored_arrays import texts_of
+from certpca.readers.base import DEFAULT_MEMORY, Reader
+from certpca.readers.reading import plain
+from certpca.runtime.errors import DataFileError
 
 
-def read_zarr(path: str | PathLike[str], *, array: str | None = None, memory: float = DEFAULT_MEMORY) -> FileReader:
+@register
+class Zarr(GroupFormat):
+    """Zarr stores."""
+
+    kind = "Zarr"
+    endings = (".zarr",)
+    library, extra = "zarr", "zarr"
+    is_folder = True
+
+    def reader(self, file: Path, array: str | None, memory: float) -> Reader:
+        """Open the table of a store, or the array asked for."""
+        return read_zarr(file, array=array, memory=memory)
+
+
+def read_zarr(path: str | PathLike[str], *, array: str | None = None, memory: float = DEFAULT_MEMORY) -> Reader:
     """Open a Zarr store without reading it; the result is samples x features wherever data are asked for.
 
     Chunks are walked over by rows or by columns, whichever decodes each of them once; the next block is
@@ -34,23 +49,16 @@ def read_zarr(path: str | PathLike[str], *, array: str | None = None, memory: fl
     >>> import certpca
     >>> certpca.solve(certpca.read_zarr("expression.zarr", memory=1.0), 20).names  # doctest: +SKIP
     """
-    zarr = require("zarr", extra="zarr", purpose="reading .zarr stores")
+    zarr = Zarr.needed()
     store = Path(path)
-    if not store.exists():
-        msg = f"there is no file or folder {str(store)!r}"
-        raise DataFileError(msg)
-    try:
+    require_file(store, or_folder=True)
+    with said_of(store, "a Zarr store", GROUP_DAMAGE):
         reader = _open(zarr.open(str(store), mode="r"), str(store), array, memory)
-        reader.reading = without_defaults({"array": array})
-        return reader
-    except CertpcaError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, AttributeError) as error:
-        msg = f"{str(store)!r} cannot be read as a Zarr store: {error}"
-        raise DataFileError(msg) from error
+    reader.reading = plain({"array": array})
+    return reader
 
 
-def _open(root: Any, store: str, array: str | None, memory: float) -> FileReader:
+def _open(root: Any, store: str, array: str | None, memory: float) -> Reader:
     if not is_group(root):
         if array is not None:
             msg = f"{store!r} is a single array; there is none named {array!r} to choose"

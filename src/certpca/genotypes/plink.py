@@ -1,7 +1,6 @@
 """Genotypes of PLINK 1 (.bed, .bim, .fam), streamed from the packed file."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -14,6 +13,8 @@ from certpca.genotypes import packed
 from certpca.genotypes.packed_file import PackedFile
 from certpca.genotypes.packed_products import Products, products
 from certpca.genotypes.packed_table import PackedTable
+from certpca.genotypes.plink_filters import Filters
+from certpca.genotypes.plink_layout import ENDINGS, base_of, opened
 from certpca.genotypes.plink_text import (
     SampleList,
     Samples,
@@ -25,49 +26,14 @@ from certpca.genotypes.plink_text import (
 )
 from certpca.readers.base import DEFAULT_MEMORY, Reader
 from certpca.readers.moments import Moments
-from certpca.readers.reading import without_defaults
+from certpca.readers.reading import plain
 from certpca.runtime.arrays import Array, Indices, Vector
-from certpca.runtime.errors import DataFileError, InvalidDataError, InvalidProblemError
+from certpca.runtime.errors import DataFileError, InvalidDataError
 from certpca.runtime.threads import share_out, slots_for
 
-MAGIC = b"\x6c\x1b"
-BY_VARIANTS, BY_SAMPLES = 1, 0  # the third byte
-HEADER = 3
-ENDINGS = (".bed", ".bim", ".fam")
 LARGEST_RUN = 2 << 20  # packed bytes read at a time: they are in a cache when they are worked on
 GAPPED = 3  # runs for which there is room besides, where rows with gaps between them are read
 VARIANTS_TOGETHER = 128  # of a run, and more bytes if need be
-
-
-@dataclass(frozen=True, slots=True)
-class _Filters:
-    maf: float
-    max_missing: float
-    chromosomes: tuple[str, ...] | None
-    every: int
-
-    def settings(self) -> dict[str, Any]:
-        return {
-            "chromosomes": self.chromosomes,
-            "maf": float(self.maf),
-            "max_missing": float(self.max_missing),
-            "every": int(self.every),
-        }
-
-    def check(self) -> None:
-        for name in ("maf", "max_missing"):
-            if not isinstance(getattr(self, name), (int, float, np.number)):
-                msg = f"{name} must be a number, got {getattr(self, name)!r}"
-                raise InvalidProblemError(msg)
-        if not 0 <= self.maf <= 0.5:
-            msg = f"maf is a frequency of the rarer allele and lies in [0, 0.5], got {self.maf}"
-            raise InvalidProblemError(msg)
-        if not 0 <= self.max_missing <= 1:
-            msg = f"max_missing is a share and lies in [0, 1], got {self.max_missing}"
-            raise InvalidProblemError(msg)
-        if not isinstance(self.every, (int, np.integer)) or self.every < 1:
-            msg = f"every must be a whole number from 1, got {self.every!r}"
-            raise InvalidProblemError(msg)
 
 
 def read_plink(
@@ -116,8 +82,7 @@ def read_plink(
     ('v1', 'v2')
     """
     some = (chromosomes,) if isinstance(chromosomes, (str, int)) else chromosomes
-    filters = _Filters(maf, max_missing, None if some is None else tuple(str(name) for name in some), every)
-    filters.check()
+    filters = Filters(maf, max_missing, None if some is None else tuple(str(name) for name in some), every)
     base = base_of(Path(path))
     bed, bim, fam = (Path(base + ending) for ending in ENDINGS)
     missing = [str(file) for file in (bed, bim, fam) if not file.exists()]
@@ -125,7 +90,7 @@ def read_plink(
         msg = f"there is no file {missing[0]!r}; PLINK data are three files of one name ending in .bed, .bim and .fam"
         raise DataFileError(msg)
     samples, variants = read_samples(fam, Path(base + ".pop")), read_variants(bim)
-    table = _packed_file(bed, samples.names.size, variants.names.size)
+    table = opened(bed, samples.names.size, variants.names.size)
     chosen = np.ones(samples.names.size, dtype=bool)
     kept = None if keep is None else sample_list(keep, "keep")
     removed = None if remove is None else sample_list(remove, "remove")
@@ -137,50 +102,8 @@ def read_plink(
         msg = "no sample is left: all are removed"
         raise InvalidDataError(msg)
     genotypes = PlinkFile(bed, table, samples, variants, np.flatnonzero(chosen), filters, memory)
-    genotypes.reading = without_defaults({"keep": kept, "remove": removed, **filters.settings()})
+    genotypes.reading = plain({"keep": kept, "remove": removed, **filters.said()})
     return genotypes
-
-
-def base_of(path: Path) -> str:
-    """Return what the names of the three files have in common."""
-    text = str(path)
-    return text[:-4] if text.lower().endswith(ENDINGS) else text
-
-
-def _packed_file(file: Path, samples: int, variants: int) -> PackedFile:
-    """Open the packed genotypes, after checking that they are what the two text files describe."""
-    try:
-        size = file.stat().st_size
-        with file.open("rb") as stream:
-            head = stream.read(HEADER)
-    except OSError as error:
-        msg = f"{str(file)!r} cannot be read: {error.strerror or error}"
-        raise DataFileError(msg) from error
-    if size == 0:
-        msg = f"{str(file)!r} is empty"
-        raise DataFileError(msg)
-    if head[:2] != MAGIC:
-        msg = (
-            f"{str(file)!r} is not a PLINK 1 file: it does not begin with the bytes 6c 1b "
-            "(files of genome regions have the same ending)"
-        )
-        raise DataFileError(msg)
-    if len(head) < HEADER or head[2] not in (BY_VARIANTS, BY_SAMPLES):
-        msg = f"{str(file)!r} is not a PLINK 1 file: its third byte does not say how genotypes are ordered"
-        raise DataFileError(msg)
-    if head[2] == BY_SAMPLES:
-        msg = f"{str(file)!r} is ordered by individuals, an old form; rewrite it with plink --make-bed"
-        raise DataFileError(msg)
-    length = packed.bytes_of(samples)
-    if size != HEADER + variants * length:
-        held, rest = divmod(size - HEADER, length)
-        found = f"{held} variants" + (f" and {rest} bytes" if rest else "")
-        msg = (
-            f"{str(file)!r} holds {found} of {samples} samples, but the .bim file lists {variants} variants and the "
-            f".fam file {samples} samples; the file is cut off, or the three do not belong together"
-        )
-        raise DataFileError(msg)
-    return PackedFile(file, HEADER, variants, length)
 
 
 @final
@@ -200,7 +123,7 @@ class PlinkFile(Reader):
         samples: Samples,
         variants: Variants,
         kept: Indices,
-        filters: _Filters,
+        filters: Filters,
         memory: float,
     ) -> None:
         super().__init__(memory)
@@ -243,22 +166,11 @@ class PlinkFile(Reader):
     @cached_property
     def _filtered(self) -> tuple[Indices, NDArray[np.int64] | None]:
         """Return the rows that pass, and their counts where a filter needed counts."""
-        filters, everything = self._filters, self._all_variants
-        rows = np.arange(everything.names.size)
-        if filters.chromosomes is not None:
-            present = list(dict.fromkeys(everything.chromosomes))
-            for name in filters.chromosomes:
-                if name not in present:
-                    msg = f"no variant is on chromosome {name!r}; the .bim file has {', '.join(present[:30])}"
-                    raise InvalidDataError(msg)
-            rows = np.flatnonzero(np.isin(everything.chromosomes.astype(str), filters.chromosomes))
-        counts = None
-        if filters.maf > 0 or filters.max_missing < 1:
+        filters, counts = self._filters, None
+        rows = filters.on_chromosomes(self._all_variants)
+        if filters.needs_counts:
             counts = self._count(rows)
-            known = self._kept.size - counts[:, 0]
-            frequency = (counts[:, 1] + 2 * counts[:, 2]) / np.maximum(2 * known, 1)
-            passing = np.minimum(frequency, 1 - frequency) >= filters.maf
-            passing &= (counts[:, 0] <= filters.max_missing * self._kept.size) & (known > 0)
+            passing = filters.passing(counts, self._kept.size)
             rows, counts = rows[passing], counts[passing]
         rows = rows[:: filters.every]
         if rows.size == 0:
@@ -397,7 +309,7 @@ class PlinkFile(Reader):
     def held(self, columns: slice) -> "PlinkFile":
         """Return some variants with their packed genotypes in memory, for a process that works on these only."""
         rows = self._chosen[columns]
-        everything = _Filters(0.0, 1.0, None, 1)
+        everything = Filters()
         table = PackedTable(self._table.take(rows))
         variants = self._all_variants.take(rows)
         return PlinkFile(self.file, table, self._all_samples, variants, self._kept, everything, self.memory)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certpca.genotypes import packed
-from certpca.genotypes.plink import BY_VARIANTS, ENDINGS, MAGIC, base_of
+from certpca.genotypes.plink_layout import BY_VARIANTS, ENDINGS, MAGIC, base_of
 from certpca.runtime.atomic_write import write_together
 from certpca.runtime.errors import InvalidDataError
 

@@ -8,13 +8,13 @@ from certpca.readers.base import Reader
 from certpca.readers.sparse_format import sound_sparse
 from certpca.runtime.array_kinds import is_dask_array, is_sparse
 from certpca.runtime.arrays import Array, is_array, is_host, namespace
-from certpca.runtime.errors import InvalidDataError
+from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 
 
 def values_and_names(data: Any) -> tuple[Any, Any]:
     """Separate the numbers from the column names and refuse what is not numbers."""
     if is_dask_array(data):
-        from certpca.distributed.dask_data import dask_array_reader
+        from certpca.distributed.to_workers import dask_array_reader
 
         data = dask_array_reader(data)
     if isinstance(data, Reader):
@@ -90,6 +90,13 @@ def require_in_memory(values: Any, what: str) -> None:
     if isinstance(values, Reader):
         msg = f"{what} must be in memory; read the columns wanted first, as in data[:, :1000]"
         raise InvalidDataError(msg)
+
+
+def refuse_device(device: str | None, what: str) -> None:
+    """Say that some kinds of data are worked with on the host only."""
+    if device is not None:
+        msg = f"device={device!r} is for dense arrays in memory; {what} cannot be moved there"
+        raise InvalidProblemError(msg)
 
 
 def checked_names(given: Any, found: Any, size: int) -> tuple[str, ...] | None:

@@ -22,6 +22,7 @@ ORDINARY_POWER = 64  # of two, up to which numbers count as near one
 # digits would be left of it; above, sums of variances could overflow.
 SMALLEST_VARIANCE, LARGEST_VARIANCE = -1040, 1000
 LARGEST_FORMED_SIZE = 8192  # an eigendecomposition of this size takes minutes on two cores
+DEAR_WALK = 500_000_000  # numbers, from which a walk over them takes a while
 
 
 def even_power(largest: float) -> int:
@@ -51,16 +52,28 @@ class Factor:
 
     Parameters
     ----------
-    depth
+    depth : int
         Number of rows of F.
-    size
+    size : int
         Number of columns of F, that of the operator.
-    block
+    block : callable
         Returns the columns of F in a slice, shape (depth, width), in the dtype asked for.
-    forth, back
-        Return F·panel and Fᵀ·scores where there is a faster way than by such blocks.
-    around
+    forth : callable, optional
+        Returns F·panel where there is a faster way than by such blocks.
+    back : callable, optional
+        Returns Fᵀ·scores likewise.
+    around : callable, optional
         Returns FFᵀ·scores where that takes one walk over the data, so less than FᵀF·panel does.
+
+    See Also
+    --------
+    Operator.factor : What returns it.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> certpca.pitprops().factor().size
+    13
     """
 
     depth: int
@@ -71,27 +84,73 @@ class Factor:
     around: Callable[[Array], Array] | None = None
 
     def blocks(self, width: int, dtype: Any) -> Iterator[tuple[slice, Array]]:
-        """Walk through F from left to right, at most `width` columns at a time."""
+        """Walk through F from left to right, at most `width` columns at a time.
+
+        Parameters
+        ----------
+        width : int
+            Largest number of columns.
+        dtype : dtype
+            Of the blocks.
+
+        Yields
+        ------
+        tuple of slice and array
+            Which columns, and these.
+        """
         for start in range(0, self.size, width):
             columns = slice(start, min(start + width, self.size))
             yield columns, self.block(columns, dtype)
 
     def times(self, panel: Array) -> Array:
-        """Return F·panel, in the panel's type."""
+        """Return F·panel, in the panel's type.
+
+        Parameters
+        ----------
+        panel : array of shape (size, r)
+            Where the factor lives.
+
+        Returns
+        -------
+        array of shape (depth, r)
+            The product.
+        """
         if self.forth is not None:
             return self.forth(panel)
         parts = (block @ panel[columns, :] for columns, block in self._moderate(panel.dtype))
         return reduce(operator.add, parts)
 
     def transposed_times(self, scores: Array) -> Array:
-        """Return Fᵀ·scores likewise."""
+        """Return Fᵀ·scores, in their type.
+
+        Parameters
+        ----------
+        scores : array of shape (depth, r)
+            Where the factor lives.
+
+        Returns
+        -------
+        array of shape (size, r)
+            The product.
+        """
         if self.back is not None:
             return self.back(scores)
         xp = namespace(scores)
         return xp.concat([xp.matrix_transpose(block) @ scores for _, block in self._moderate(scores.dtype)], axis=0)
 
     def sample_product(self, scores: Array) -> Array:
-        """Return FFᵀ·scores likewise."""
+        """Return FFᵀ·scores, in their type.
+
+        Parameters
+        ----------
+        scores : array of shape (depth, r)
+            Where the factor lives.
+
+        Returns
+        -------
+        array of shape (depth, r)
+            The product.
+        """
         if self.around is not None:
             return self.around(scores)
         if self.forth is not None:
@@ -105,6 +164,38 @@ class Factor:
         return ((columns, self.block(columns, dtype)) for columns in column_bounds(self.depth, self.size))
 
 
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What asking an operator costs and where its numbers lie: what algorithms ask instead of its class.
+
+    Parameters
+    ----------
+    walk
+        Numbers that come from a file, or from workers, in a walk over the data; 0 where they are in memory.
+    less_in_samples
+        Whether FFᵀ is no larger than FᵀF, and products with it take fewer walks.
+    given_in_file
+        Whether the numbers that the matrix is made of stay in a file, so that only columns of them can be taken.
+    """
+
+    walk: int = 0
+    less_in_samples: bool = False
+    given_in_file: bool = False
+
+    @property
+    def reads(self) -> bool:
+        """Whether every question is a walk over the data, so that a few large ones are better than many small ones."""
+        return self.walk > 0
+
+    @property
+    def dear(self) -> bool:
+        """Whether every product takes a while, so that a search should make do with few."""
+        return self.walk >= DEAR_WALK
+
+
+IN_MEMORY = Cost()
+
+
 class Operator(ABC):
     """A symmetric positive semidefinite matrix, explicit or not.
 
@@ -114,6 +205,38 @@ class Operator(ABC):
 
     Algorithms work on `near_one()`: the same matrix but for a power of two, which rounds nothing. What they find is in
     units of 2 to its `power`; `source` is that of the matrix itself.
+
+    Attributes
+    ----------
+    size : int
+        Number of rows.
+    xp : module
+        The array library that its panels belong to.
+    dtype : dtype
+        The type that is fastest.
+    device : Any
+        Where it lives.
+    names : tuple of str or None
+        Of the features.
+    description : str
+        In words, which matrix it is.
+    reading : mapping
+        How the file behind the numbers was read, as options of `load_table`.
+    power : int
+        Of two, that it was divided by.
+    rows : int or None
+        Number of samples, where the matrix is that of data.
+
+    See Also
+    --------
+    from_data, from_matrix, from_kernel : Make one.
+    verify_operator : Check one of your own.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> certpca.pitprops().trace()
+    13.0
     """
 
     size: int
@@ -124,65 +247,209 @@ class Operator(ABC):
     description: str = "matrix"
     reading: Mapping[str, Any] = MappingProxyType({})  # how the file behind the numbers was read, for `load_table`
     power: int = 0
+    rows: int | None = None  # samples, where the matrix is that of data
+
+    @property
+    def cost(self) -> Cost:
+        """What asking costs now: files may be copied into a better order meanwhile."""
+        return IN_MEMORY
+
+    @property
+    def undeflated(self) -> "Operator":
+        """The matrix before any component was taken out of it."""
+        return self
 
     @abstractmethod
     def matmat(self, panel: Array) -> Array:
-        """Multiply the matrix by a panel of shape (size, r)."""
+        """Multiply the matrix by a panel.
+
+        Parameters
+        ----------
+        panel : array of shape (size, r)
+            Where the operator lives.
+
+        Returns
+        -------
+        array of shape (size, r)
+            The product, in the floating type of the panel.
+        """
 
     @abstractmethod
     def columns(self, indices: Indices) -> Array:
-        """Return columns of the matrix, shape (size, len(indices))."""
+        """Return columns of the matrix.
+
+        Parameters
+        ----------
+        indices : ndarray of int
+            Which.
+
+        Returns
+        -------
+        array of shape (size, len(indices))
+            The columns, in that order.
+        """
 
     @abstractmethod
     def diagonal(self) -> Array:
-        """Return the diagonal, shape (size,)."""
+        """Return the diagonal.
+
+        Returns
+        -------
+        array of shape (size,)
+            The variances of the features.
+        """
 
     @abstractmethod
     def factor(self) -> Factor:
-        """Return F with FᵀF equal to the matrix, or refuse where making it would cost too much."""
+        """Return F with FᵀF equal to the matrix, or refuse where making it would cost too much.
+
+        Returns
+        -------
+        Factor
+            The matrix F, by blocks of columns.
+        """
 
     def submatrix(self, indices: Indices) -> Vector:
-        """Return a principal submatrix on the host in float64."""
+        """Return a principal submatrix on the host in float64.
+
+        Parameters
+        ----------
+        indices : ndarray of int
+            Its rows and columns.
+
+        Returns
+        -------
+        ndarray
+            Symmetric.
+        """
         block = to_vector(self.columns(indices))[indices]
         return (block + block.T) / 2
 
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
-        """Evaluate the variance captured by sparse loadings, in float64."""
+        """Evaluate the variance captured by sparse loadings, in float64.
+
+        Parameters
+        ----------
+        support : ndarray of int
+            Features of the loadings.
+        loadings : ndarray
+            One for each of these.
+
+        Returns
+        -------
+        float
+            The variance.
+        """
         return float(loadings @ self.submatrix(support) @ loadings)
 
+    def scores(self, support: Indices, loadings: Vector) -> Vector:
+        """Return what sparse loadings give for each of `rows` samples, standardised as they are, in float64.
+
+        Parameters
+        ----------
+        support : ndarray of int
+            Features of the loadings.
+        loadings : ndarray
+            One for each of these.
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+            The scores.
+
+        Raises
+        ------
+        InvalidProblemError
+            Where the matrix is not that of data.
+        """
+        del support, loadings
+        msg = f"scores need samples, but the {self.description} has none"
+        raise InvalidProblemError(msg)
+
     def source(self) -> Source:
-        """Return the numbers behind the matrix, for a checker that prepares them itself."""
+        """Return the numbers behind the matrix, for a checker that prepares them itself.
+
+        Returns
+        -------
+        Source
+            The numbers, and how they become the matrix.
+        """
         if self.size > LARGEST_FORMED_SIZE:
             msg = f"a certificate needs the {self.description} formed, allowed up to size {LARGEST_FORMED_SIZE}"
             raise InvalidProblemError(msg)
         return Source("matrix", self.submatrix(np.arange(self.size)))
 
     def trace(self) -> float:
-        """Sum the diagonal in float64."""
+        """Sum the diagonal in float64.
+
+        Returns
+        -------
+        float
+            The total variance.
+        """
         return float(to_vector(self.diagonal()).sum())
 
     def adopt(self, panel: Any) -> Array:
-        """Place a host panel where the operator lives, in its dtype."""
+        """Place a host panel where the operator lives, in its dtype.
+
+        Parameters
+        ----------
+        panel : array_like
+            On the host.
+
+        Returns
+        -------
+        array
+            What `matmat` takes.
+        """
         panel = np.asarray(panel)
         if min(panel.strides, default=0) < 0:  # not every library takes arrays that run backwards
             panel = panel.copy()
         return self.xp.asarray(panel, dtype=self.dtype, device=self.device)
 
     def near_one(self) -> "Operator":
-        """Return the matrix divided by a power of two that brings its diagonal near one; itself where it is already."""
+        """Return the matrix divided by a power of two that brings its diagonal near one.
+
+        Returns
+        -------
+        Operator
+            Itself where it is near one already.
+        """
         from certpca.operators.views import Rescaled
 
         power = even_power(float(to_vector(self.diagonal()).max()))
         return self if power == 0 else Rescaled(self, power)
 
     def restrict(self, indices: Indices) -> "Operator":
-        """Return the principal submatrix as an operator."""
+        """Return a principal submatrix as an operator.
+
+        Parameters
+        ----------
+        indices : ndarray of int
+            Its rows and columns.
+
+        Returns
+        -------
+        Operator
+            A view, not a copy.
+        """
         from certpca.operators.views import Restricted
 
         return Restricted(self, np.asarray(indices, dtype=np.intp))
 
     def names_of(self, indices: Indices) -> tuple[str, ...] | None:
-        """Return the names of some features, where there are names."""
+        """Return the names of some features, where there are names.
+
+        Parameters
+        ----------
+        indices : ndarray of int
+            Which features.
+
+        Returns
+        -------
+        tuple of str or None
+            Their names.
+        """
         if self.names is None:
             return None
         return tuple(self.names[index] for index in indices)

@@ -65,6 +65,8 @@ class Standardisation:
 class Covariance(Operator):
     """What dense and sparse data share: centring and scaling by rank-one corrections."""
 
+    rows: int
+
     def __init__(
         self,
         data: Any,
@@ -160,14 +162,23 @@ class Covariance(Operator):
         return np.asarray(self._in_units(scores.T @ scores))
 
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
-        """Square the length of the scores, by blocks of columns."""
+        """Square the length of the scores."""
+        total = self._projected(support, loadings)
+        return float(self._in_units(total @ total))
+
+    def scores(self, support: Indices, loadings: Vector) -> Vector:
+        """Multiply standardised columns."""
+        return self._projected(support, loadings) * math.sqrt(self._columns.unit)
+
+    def _projected(self, support: Indices, loadings: Vector) -> Vector:
+        """Multiply columns as they are weighted, in blocks of them."""
         total = np.zeros(self.rows)
         few = getattr(self._data, "columns_apart", True)  # arrays have no such thing, and may be cut anywhere
         width = min(256, max(1, FORM_BYTES // (8 * self.rows))) if few else 256
         for start in range(0, support.size, width):
             part = slice(start, start + width)
             total += to_vector(self._standardised(support[part], self.xp.float64)) @ loadings[part]
-        return float(self._in_units(total @ total))
+        return total
 
     def source(self) -> Source:
         """Return the data as they were given and what is done to them."""

@@ -1,20 +1,4 @@
-"""What is left of a matrix when a component has been taken out of it.
-
-With x the component, g = Ax and λ = xᵀAx, every deflation is A − vhᵀ − hvᵀ for two vectors v and h, so none is formed:
-
-| method | what is left | v | h |
-|---|---|---|---|
-| schur | A − ggᵀ/λ | g/λ | g/2 |
-| projection | (I − xxᵀ)A(I − xxᵀ) | x | g − λx/2 |
-| hotelling | A − λxxᵀ | x | λx/2 |
-| orthogonal-hotelling | A − (qᵀAq)qqᵀ | q | (qᵀAq)q/2 |
-
-where q is the part of x that is orthogonal to the earlier components, scaled to unit length. The first two equal
-(I − vxᵀ)A(I − xvᵀ), so with A = FᵀF they are positive semidefinite and F − (Fx)vᵀ is a factor. Sparse components are
-no eigenvectors, and then Hotelling's deflations can have negative eigenvalues.
-
-The methods are those of Mackey, "Deflation methods for sparse PCA", NIPS 2008.
-"""
+"""What is left of a matrix when a component has been taken out of it; `deflations.py` says in which ways."""
 
 from collections.abc import Callable
 from functools import partial
@@ -23,20 +7,17 @@ from typing import Any, final
 import numpy as np
 
 from certpca.operators.base import LARGEST_FORMED_SIZE, Factor, Operator
+from certpca.operators.deflations import deflation_named, semidefinite_ones
 from certpca.operators.views import Restricted
 from certpca.results.certificate import Source
 from certpca.runtime.arrays import Array, Indices, Vector, to_vector
 from certpca.runtime.errors import InvalidProblemError
 
-SEMIDEFINITE = ("schur", "projection")
-DEFLATIONS = (*SEMIDEFINITE, "hotelling", "orthogonal-hotelling")
-DEPENDENT = 1e-8  # length of q relative to x below which x adds no direction to the earlier components
-
 
 def deflate(
     operator: Operator, support: Indices, loadings: Vector, method: str = "schur", earlier: Vector | None = None
 ) -> Operator:
-    """Take a component out of a matrix; see the table above.
+    """Take a component out of a matrix; see the table in `deflations.py`.
 
     Parameters
     ----------
@@ -45,9 +26,9 @@ def deflate(
     support, loadings
         The component: a unit vector by its nonzero entries.
     method
-        One of `DEFLATIONS`.
+        The name of one of `DEFLATIONS`.
     earlier
-        The components taken out before, as columns: `orthogonal-hotelling` needs them.
+        The components taken out before, as columns: those of `orthogonal-hotelling` depend on them.
 
     Examples
     --------
@@ -57,37 +38,20 @@ def deflate(
     >>> left.diagonal().tolist()
     [0.0, 2.0, 1.0]
     """
-    checked_deflation(method)
-    x = np.zeros(operator.size)
-    x[support] = loadings
-    if method == "orthogonal-hotelling" and earlier is not None and earlier.shape[1] > 0:
-        for _ in range(2):  # once leaves rounding errors of the size of x
-            x = x - earlier @ np.linalg.lstsq(earlier, x)[0]
-        length = float(np.linalg.norm(x))
-        if length <= DEPENDENT:
-            return operator
-        x /= length
+    deflation = deflation_named(method)
+    component = np.zeros(operator.size)
+    component[support] = loadings
+    x = deflation.direction(component, np.zeros((operator.size, 0)) if earlier is None else earlier)
+    if x is None:
+        return operator
     panel = operator.xp.asarray(x[:, None], dtype=operator.xp.float64, device=operator.device)
     image = to_vector(operator.matmat(panel))[:, 0]
     value = float(x @ image)
     if not value > 0:  # a positive semidefinite matrix has Ax = 0 here: there is nothing to take out
         return operator
-    if method == "schur":
-        v, h = image / value, image / 2
-    elif method == "projection":
-        v, h = x, image - value / 2 * x
-    else:
-        v, h = x, value / 2 * x
-    factor = partial(_oblique, operator, support, loadings, v) if method in SEMIDEFINITE else None
+    v, h = deflation.vectors(x, image, value)
+    factor = partial(_oblique, operator, np.flatnonzero(x), x[x != 0], v) if deflation.semidefinite else None
     return Downdated(operator, v, h, factor, method)
-
-
-def checked_deflation(method: str) -> str:
-    """Return the name of a deflation, or say which there are."""
-    if method not in DEFLATIONS:
-        msg = f"deflation must be one of {', '.join(DEFLATIONS)}, got {method!r}"
-        raise InvalidProblemError(msg)
-    return method
 
 
 @final
@@ -180,7 +144,7 @@ class Downdated(Operator):
         if self._indefinite:
             msg = (
                 f"the {self.description} can have negative eigenvalues, so it has no factor and no certificate; "
-                f"use deflation={' or '.join(map(repr, SEMIDEFINITE))}"
+                f"use deflation={' or '.join(map(repr, semidefinite_ones()))}"
             )
             raise InvalidProblemError(msg)
 

@@ -6,18 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from certpca.operators.base import Factor, Operator
+from certpca.operators.base import Cost, Factor, Operator
 from certpca.operators.covariance import Covariance, DenseCovariance, SparseCovariance, Standardisation
 from certpca.operators.explicit import ExplicitOperator
 from certpca.operators.views import Restricted
-from certpca.readers.base import Reader, RowReader, with_holes_filled
-from certpca.readers.sparse_reader import sparse_with_holes_filled
+from certpca.readers.base import Reader
+from certpca.readers.blocks import with_holes_filled
 from certpca.runtime.array_kinds import is_sparse
 from certpca.runtime.arrays import Array, Indices, Vector, namespace
 
 FORMED_UP_TO = 4096  # features
 FORMED_FROM = 2  # rows for each feature
-LARGE = 500_000_000  # numbers, from which a walk over them is dear
 UNIT_VECTORS = 256  # multiplied at a time where columns do not fit the memory budget
 
 
@@ -51,9 +50,9 @@ class StreamedCovariance(Covariance):
     def _formed(self) -> ExplicitOperator | None:
         """The matrix, where there are many more rows than features and rows lie together: one walk in place of many."""
         large = 8 * self.size**2 > self._data.bytes_allowed or self.size > FORMED_UP_TO
-        if large or self.rows <= FORMED_FROM * self.size or not isinstance(self._data, RowReader) or self.one_walk:
+        if large or self.rows <= FORMED_FROM * self.size or self._data.by_columns:
             return None
-        total = self._data.scatter(self._columns.mean, self._columns.weight, self._fill)
+        total = self._data.walk.scatter(self._columns.mean, self._columns.weight, self._fill)
         return ExplicitOperator(self._in_units(total), self.names, self.description)
 
     def matmat(self, panel: Array) -> Array:
@@ -71,9 +70,10 @@ class StreamedCovariance(Covariance):
         return self._formed.quadratic_form(support, loadings)
 
     @property
-    def one_walk(self) -> bool:
-        """Whether a product with FFᵀ takes one walk over the file, so half of what one with FᵀF takes."""
-        return bool(self._data.by_columns)
+    def cost(self) -> Cost:
+        """A walk over everything, or two; where columns lie together, one for products with FFᵀ."""
+        less = self._data.by_columns and self.rows <= self.size
+        return Cost(self.rows * self.size, less, isinstance(self._given, Reader))
 
     def factor(self) -> Factor:
         """Give the standardised data themselves, with products by walks over the file."""
@@ -94,7 +94,7 @@ class StreamedCovariance(Covariance):
             )
 
         forth, back, around = (partial(self._widely, product) for product in (forth, back, around))
-        return replace(super().factor(), forth=forth, back=back, around=around if self.one_walk else None)
+        return replace(super().factor(), forth=forth, back=back, around=around if self._data.by_columns else None)
 
     def _through_rows(self, panel: Array, shift: Array) -> tuple[Array, Array]:
         product: tuple[Array, Array] = self._data.normal_product(panel, shift, self._fill)
@@ -140,10 +140,5 @@ class StreamedCovariance(Covariance):
         about = (self._columns.take(indices), self.dtype, self.names_of(indices), self.description)
         if is_sparse(part):
             fill = None if self._fill is None else self._fill[indices]
-            return SparseCovariance(sparse_with_holes_filled(part, part.dtype, fill), *about)
+            return SparseCovariance(with_holes_filled(part, part.dtype, fill), *about)
         return DenseCovariance(np.ascontiguousarray(part), *about)
-
-
-def is_large_file(operator: Operator) -> bool:
-    """Whether every product is a walk that takes a while, so that a search should make do with few."""
-    return isinstance(operator, StreamedCovariance) and operator.rows * operator.size >= LARGE

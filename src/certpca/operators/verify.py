@@ -17,17 +17,21 @@ def verify_operator(operator: Operator, *, rng: int | np.random.Generator = 0, t
 
     Parameters
     ----------
-    operator
+    operator : Operator
         The operator to check.
-    rng
+    rng : int or numpy.random.Generator
         Seed or generator of the probes.
-    tolerance
+    tolerance : float, optional
         Relative to the largest entry met. By default 1e-9, or 1e-4 in single precision.
 
     Raises
     ------
     InvalidProblemError
         Naming the first promise that is broken.
+
+    See Also
+    --------
+    Operator : What is promised.
 
     Examples
     --------

@@ -8,7 +8,7 @@ import numpy as np
 
 from certpca.operators.base import Factor, Operator, divided
 from certpca.results.certificate import Source
-from certpca.runtime.arrays import Array, Indices, Vector, to_numpy
+from certpca.runtime.arrays import Array, Indices, Vector, is_host, to_numpy
 from certpca.runtime.errors import InvalidProblemError
 
 
@@ -118,7 +118,7 @@ class HostView(Operator):
         self._operator = operator
         self.size = operator.size
         self.xp, self.device = np, "cpu"
-        self.dtype = to_numpy(operator.diagonal()).dtype
+        self.dtype = to_numpy(operator.xp.empty(0, dtype=operator.dtype, device=operator.device)).dtype
         self.power = operator.power
         self.names = operator.names
         self.description = operator.description
@@ -245,4 +245,4 @@ def on_host(operator: Operator) -> Operator:
 
 def is_numpy(operator: Operator) -> bool:
     """Say whether an operator's panels are already NumPy's."""
-    return isinstance(operator.diagonal(), np.ndarray)
+    return is_host(operator.xp.empty(0))

@@ -7,9 +7,13 @@ from typing import Any, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from certpca.readers.base import DEFAULT_MEMORY, ArrayReader, Reader, bytes_in_use, runs
-from certpca.readers.file_reader import FileReader
+from certpca.readers.array_reader import ArrayReader
+from certpca.readers.base import DEFAULT_MEMORY, Reader
+from certpca.readers.blocks import bytes_in_use, runs
+from certpca.readers.column_copy import CopiedColumns
+from certpca.readers.loaded import Loaded
 from certpca.readers.scratch import scratch_array
+from certpca.readers.walks import ColumnWalk, RowWalk, Walk
 from certpca.runtime.arrays import Indices
 from certpca.runtime.errors import InvalidDataError
 from certpca.runtime.prefetch import read_ahead
@@ -43,7 +47,7 @@ def working_form(kind: np.dtype[Any]) -> np.dtype[Any]:
 
 
 @final
-class DenseReader(FileReader):
+class DenseReader(Reader):
     """A table of numbers in a file, walked over in the way that decodes every chunk once.
 
     Parameters
@@ -64,7 +68,35 @@ class DenseReader(FileReader):
         self.shape = (int(array.shape[0]), int(array.shape[1]))
         chunk = getattr(array, "chunks", None)  # None where values lie one after another
         self._chunk = (1, self.shape[1]) if chunk is None else (int(chunk[0]), int(chunk[1]))
-        self.by_columns = self._repeats(1) < self._repeats(0)
+        self._columns_first = self._repeats(1) < self._repeats(0)
+        self._columns = CopiedColumns(self.shape[1], self._decode_columns, self._share_touched, self._copied_by_columns)
+        self._loaded = Loaded(self._resident_bytes, lambda: self._converted(array[:, :]))
+
+    @property
+    def passes(self) -> float:
+        """How often the file, or its copy in the order of columns, has been read so far."""
+        return self._walked + self._columns.passes + self._loaded.passes
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether there is a copy in the order of columns."""
+        return self._columns.copy is not None
+
+    @property
+    def walk(self) -> Walk:
+        """Over the copy where there is one: nothing in it needs decoding."""
+        if self._columns.copy is not None:
+            return self._columns.copy.walk
+        return ColumnWalk(self) if self._columns_first else RowWalk(self)
+
+    def resident(self) -> Any:
+        """Load everything once, where the budget has room for it."""
+        return self._loaded.instead_of(self)
+
+    def read(self, columns: slice | Indices) -> NDArray[Any]:
+        """Read columns from the file, or from its copy."""
+        found: NDArray[Any] = self._columns.read(columns)
+        return found
 
     def _repeats(self, axis: int) -> float:
         """Return how often a chunk is decoded in a walk along an axis where it does not fit the budget."""
@@ -97,7 +129,7 @@ class DenseReader(FileReader):
         self._walked += part.shape[0] / self.shape[0]
         return part
 
-    def read_columns(self, columns: slice | Indices) -> NDArray[Any]:
+    def _decode_columns(self, columns: slice | Indices) -> NDArray[Any]:
         """Decode columns: a run at once, others by walking over rows or over chunks."""
         if isinstance(columns, slice):
             return self._converted(self._array[:, columns])
@@ -116,7 +148,7 @@ class DenseReader(FileReader):
     def _window(self, columns: slice, rows: slice) -> NDArray[Any]:
         return self._converted(self._array[rows, columns])
 
-    def share_touched(self, columns: slice | Indices) -> float:
+    def _share_touched(self, columns: slice | Indices) -> float:
         """Count the chunks that hold these columns; rows that are not in chunks are read whole."""
         width = self._chunk[1]
         if isinstance(columns, slice):
@@ -125,25 +157,19 @@ class DenseReader(FileReader):
             touched = int(np.unique(columns // width).size)
         return min(1.0, float(touched * width / self.shape[1]))
 
-    def copied_by_columns(self) -> Reader:
+    def _copied_by_columns(self) -> Reader:
         """Write the transposed table, block by block."""
         rows, size = self.shape
         copy = scratch_array(rows * size, self.dtype, "a copy of the data in the order of columns").reshape(size, rows)
-        if self.by_columns:
-            for part, block in read_ahead(self.parts(self.dtype), self.read_columns):
+        if self._columns_first:
+            for part, block in read_ahead(self.parts(self.dtype), self._decode_columns):
                 copy[part] = block.T
             self._walked += 1.0
         else:
             for part, block in read_ahead(self.row_parts(self.dtype), self.read_rows):
                 copy[:, part] = block.T
-        reader = ArrayReader(copy.T, self.memory)
-        reader._code, reader._code_known = self.missing_code(), True  # no second search for it
-        return reader
+        return ArrayReader(copy.T, self.memory, self.missing_code)
 
-    def resident_bytes(self) -> int:
+    def _resident_bytes(self) -> int:
         """Count the table and as much again to work with."""
         return 2 * self.shape[0] * self.shape[1] * self.dtype.itemsize
-
-    def load(self) -> NDArray[Any]:
-        """Decode everything."""
-        return self._converted(self._array[:, :])

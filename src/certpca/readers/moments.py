@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_vector
 
 BLOCK_BYTES = 4 << 20  # converted blocks are used twice and stay in the cache
-MISSING_GENOTYPE = -9
 LARGEST, SMALLEST = 2.0**800, 2.0**-900  # sums of squares between which no square overflows or vanishes
 SMALLEST_MEAN = 2.0**-400  # what is left of smaller deviations from a larger mean is rounding
 EXACT_ROWS = 64  # so many squares of bytes add up to less than 2^24: exact in float32
@@ -38,24 +37,6 @@ class Moments:
         return bool((self.count < self.rows).any())
 
 
-def genotype_code(values: Array) -> int | None:
-    """Return -9 where it marks missing values: integers whose only negative value it is."""
-    xp = namespace(values)
-    signed = xp.isdtype(values.dtype, "signed integer")
-    return possible_code(values) if signed and int(xp.min(values)) == MISSING_GENOTYPE else None
-
-
-def possible_code(values: Array) -> int | None:
-    """Return -9 where it would mark missing values: in integers that have no other negative value, or none at all."""
-    xp = namespace(values)
-    if not xp.isdtype(values.dtype, "signed integer"):
-        return None
-    for block in _row_blocks(values, itemsize=1):
-        if bool(xp.any((block < 0) & (block != MISSING_GENOTYPE))):
-            return None
-    return MISSING_GENOTYPE
-
-
 def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
     """Walk over dense data twice: means first, then squared deviations from them."""
     xp = namespace(values)
@@ -64,12 +45,12 @@ def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
     rows, size = values.shape
     count, total = np.full(size, float(rows)), np.zeros(size)
     with np.errstate(invalid="ignore", over="ignore"):  # +inf and -inf in one column; huge values
-        for block in _row_blocks(values):
+        for block in row_blocks(values):
             total += to_vector(xp.sum(xp.astype(block, xp.float64), axis=0))
     complete = code is None and bool(np.isfinite(total).all())  # one value missing or infinite would show here
     if not complete:
         count, total = np.zeros(size), np.zeros(size)
-        for block in _row_blocks(values):
+        for block in row_blocks(values):
             numbers, present = _present(xp, block, code)
             count += to_vector(xp.sum(xp.astype(present, xp.float64), axis=0))
             with np.errstate(invalid="ignore", over="ignore"):
@@ -78,7 +59,7 @@ def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
     squares = np.zeros(size)
     reference = mean if center else np.zeros(size)
     shift = xp.asarray(reference, dtype=xp.float64, device=device_of(values))[None, :]
-    for block in _row_blocks(values):
+    for block in row_blocks(values):
         if complete:
             deviation = xp.astype(block, xp.float64) - shift
         else:
@@ -189,7 +170,8 @@ def _sparse_sums(column: Indices, data: Vector, stored: Indices, rows: int, *, c
     return Moments(rows, count, mean, without_rounding(squares, reference, rows), infinite), squares
 
 
-def _row_blocks(values: Array, itemsize: int = 8) -> Iterator[Array]:
+def row_blocks(values: Array, itemsize: int = 8) -> Iterator[Array]:
+    """Walk over the rows of an array by blocks that stay in the cache, at so many bytes for each number."""
     rows, size = values.shape
     height = max(1, BLOCK_BYTES // (itemsize * size))
     for start in range(0, rows, height):

@@ -7,12 +7,14 @@ import numpy as np
 
 from certpca.readers import merged_moments
 from certpca.readers.base import DEFAULT_MEMORY, Reader
+from certpca.readers.column_copy import CopiedColumns
 from certpca.readers.dense_reader import StoredArray, working_form
-from certpca.readers.file_reader import FileReader
+from certpca.readers.loaded import Loaded
 from certpca.readers.moments import Moments, sparse_moments
 from certpca.readers.scratch import scratch_array
 from certpca.readers.sparse_format import require_room
-from certpca.runtime.arrays import Indices, Vector
+from certpca.readers.walks import ColumnWalk, RowWalk, Walk
+from certpca.runtime.arrays import Indices
 from certpca.runtime.errors import DataFileError, InvalidDataError
 from certpca.runtime.prefetch import read_ahead
 
@@ -22,7 +24,7 @@ RESIDENT_BYTES = 64  # for each entry that is loaded, with what looking at it ta
 
 
 @final
-class SparseReader(FileReader):
+class SparseReader(Reader):
     """A sparse table in a file.
 
     Entries are kept in float32 where they are stored so, in float64 otherwise, as those of sparse data in memory.
@@ -63,11 +65,38 @@ class SparseReader(FileReader):
             raise DataFileError(msg) from error
         kind = working_form(np.dtype(data.dtype))
         self.dtype = kind if kind.kind == "f" else np.dtype(np.float64)
-        self.by_columns = self._columns_first = form == "csc"
+        self._columns_first = form == "csc"
         self._label = label
         self._data, self._indices = data, indices
         self._starts = self._checked_starts(np.asarray(indptr[:]))
         self._counts: Indices | None = None
+        self._columns = CopiedColumns(self.shape[1], self._decode_columns, self._share_touched, self._copied_by_columns)
+        self._loaded = Loaded(self._resident_bytes, self._load)
+
+    @property
+    def passes(self) -> float:
+        """How often the file, or its copy in the order of columns, has been read so far."""
+        return self._walked + self._columns.passes + self._loaded.passes
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether there is a copy in the order of columns."""
+        return self._columns.copy is not None
+
+    @property
+    def walk(self) -> Walk:
+        """Over the copy where there is one: nothing in it needs decoding."""
+        if self._columns.copy is not None:
+            return self._columns.copy.walk
+        return ColumnWalk(self) if self._columns_first else RowWalk(self)
+
+    def resident(self) -> Any:
+        """Load everything once, where the budget has room for it."""
+        return self._loaded.instead_of(self)
+
+    def read(self, columns: slice | Indices) -> Any:
+        """Read columns from the file, or from its copy; CSC either way."""
+        return self._columns.read(columns)
 
     def _checked_starts(self, starts: Any) -> Indices:
         major = self.shape[1 if self._columns_first else 0]
@@ -145,15 +174,7 @@ class SparseReader(FileReader):
         self._walked += (rows.stop - rows.start) / self.shape[0]
         return block
 
-    def rows_filled(self, rows: slice, dtype: Any, fill: Vector | None) -> Any:
-        """Return rows in a floating type, with numbers where stored values are missing."""
-        return sparse_with_holes_filled(self.read_rows(rows), dtype, fill)
-
-    def filled(self, columns: slice | Indices, dtype: Any, fill: Vector | None) -> Any:
-        """Return columns likewise."""
-        return sparse_with_holes_filled(self.read(columns), dtype, None if fill is None else fill[columns])
-
-    def read_columns(self, columns: slice | Indices) -> Any:
+    def _decode_columns(self, columns: slice | Indices) -> Any:
         """Read columns where they lie together, or walk over all rows; CSC either way."""
         from scipy.sparse import hstack, vstack
 
@@ -170,7 +191,7 @@ class SparseReader(FileReader):
         together = hstack([self._stripe(slice(int(run[0]), int(run[-1]) + 1)) for run in runs], format="csc")
         return together[:, order]
 
-    def share_touched(self, columns: slice | Indices) -> float:
+    def _share_touched(self, columns: slice | Indices) -> float:
         """Return 1 where rows lie together."""
         count = columns.stop - columns.start if isinstance(columns, slice) else columns.size
         return count / self.shape[1] if self._columns_first else 1.0
@@ -185,8 +206,8 @@ class SparseReader(FileReader):
 
     def moments(self, *, center: bool) -> Moments:
         """Walk once in the order of the file, or over its copy; counts of entries are kept."""
-        if self._copy is not None:
-            return self._copy.moments(center=center)
+        if self._columns.copy is not None:
+            return self._columns.copy.moments(center=center)
         counts = np.zeros(self.shape[1], dtype=np.int64)
 
         def walk() -> Iterator[Moments]:
@@ -214,7 +235,7 @@ class SparseReader(FileReader):
             self._walked += (part.stop - part.start) / (self._starts.size - 1)
             yield part, block.tocsc()
 
-    def copied_by_columns(self) -> Reader:
+    def _copied_by_columns(self) -> Reader:
         """Put the entries of every block of rows behind those of the blocks before, column by column."""
         starts = np.concatenate([[0], np.cumsum(self.column_counts())])
         total, purpose = int(starts[-1]), "a copy of the data in the order of columns"
@@ -229,26 +250,10 @@ class SparseReader(FileReader):
             free += widths
         return SparseReader(entries, rows, starts, self.shape, "csc", self.memory, f"the copy of {self._label}")
 
-    def resident_bytes(self) -> int:
+    def _resident_bytes(self) -> int:
         """Count entries with what converting and looking at them takes."""
         return RESIDENT_BYTES * self.entries + 2 * self._starts.nbytes
 
-    def load(self) -> Any:
+    def _load(self) -> Any:
         """Return all entries in CSC form."""
         return self._stripe(slice(0, self._starts.size - 1)).tocsc()
-
-
-def sparse_with_holes_filled(block: Any, dtype: Any, fill: Vector | None) -> Any:
-    """Convert a sparse block to a floating type; `fill` (one number for each column) replaces NaN among its entries."""
-    block = block.astype(dtype, copy=False)
-    if fill is None:
-        return block
-    holes = np.flatnonzero(np.isnan(block.data))
-    if holes.size:
-        block = block.copy()
-        if block.format == "csr":
-            columns = block.indices[holes]
-        else:
-            columns = np.searchsorted(block.indptr, holes, side="right") - 1
-        block.data[holes] = fill[columns]
-    return block

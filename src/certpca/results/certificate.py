@@ -32,17 +32,21 @@ class Source:
 
     Parameters
     ----------
-    kind
+    kind : {"matrix", "data"}
         ``"matrix"``: the values are the matrix. ``"data"``: they are samples x features.
-    values
+    values : array_like
         NumPy array, an array of another library, or scipy.sparse.
-    center, scale
-        Whether column means are subtracted and columns then scaled to unit variance; ``"2pq"`` divides them by
-        √(2p(1 − p)) instead, where 2p is the mean.
-    divisor
+    center : bool
+        Whether column means are subtracted.
+    scale : bool or {"2pq"}
+        Whether columns are then scaled to unit variance; ``"2pq"`` divides them by √(2p(1 − p)) instead, where 2p is
+        the mean.
+    divisor : float
         What products of columns are divided by.
-    missing, fill_missing
-        The integer that codes missing values (None: NaN), and whether they take the column mean.
+    missing : int, optional
+        The integer that codes missing values; None: NaN.
+    fill_missing : bool
+        Whether they take the column mean.
     """
 
     kind: str
@@ -71,28 +75,54 @@ class Certificate:
 
     Parameters
     ----------
-    kind
+    kind : str
         Which inequality the evidence feeds; the checker has one rule for each.
-    upper_bound
+    size : int
+        Number of features.
+    sparsity : int
+        Largest number of nonzero loadings that the bound is about.
+    upper_bound : float
         No unit vector with at most `sparsity` nonzero loadings captures more.
-    matrix
+    matrix : str
         In words, the matrix the bound is for.
-    normalisation
+    normalisation : mapping
         The fields of the `Source` but its values: how the data became that matrix.
-    fingerprint
+    fingerprint : str
         Hash of the data and their normalisation.
-    support, loadings
-        The best loadings known: they bound the optimum from below.
-    evidence, tree
-        Arrays by name, and for trees of regions how these are split.
-    reading
+    support : ndarray of int
+        Features of the best loadings known.
+    loadings : ndarray
+        These loadings: they bound the optimum from below.
+    evidence : mapping of str to ndarray
+        What proves the bound, by name.
+    tree : Any
+        For trees of regions, how these are split.
+    objective : float
+        What the checker made of the loadings when the certificate was made: the variance they capture.
+    outside : int
+        How many features it proved to be in no optimal support.
+    inside : int
+        How many it proved to be in every optimal support.
+    seconds : float
+        How long the search for the certificate took; no part of what is proved.
+    reading : mapping
         How the file was read that the data came from (filters, array, columns), as options of `load_table`; empty where
         it is read as it is. Not part of the proof: `fingerprint` is of the numbers that were read.
-    objective, outside, inside
-        What the checker made of the rest when the certificate was made.
-    seconds, status
-        How long the search for it took and how that ended. Neither is part of what is proved, nor is the status written
-        to files.
+    status : Status, optional
+        How the search ended; neither part of what is proved nor written to files.
+
+    See Also
+    --------
+    certify : Make one.
+    verify : Check one against data.
+    save_certificate : Write it to files that anyone can check.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> certificate = certpca.certify(certpca.pitprops(), 7)
+    >>> certificate.objective <= certificate.upper_bound
+    True
     """
 
     kind: str

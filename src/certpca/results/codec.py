@@ -7,10 +7,10 @@ import numpy as np
 
 from certpca.results.certificate import Certificate
 from certpca.results.schema import CERTIFICATE_FORMAT, SOLUTION_FORMAT, check_certificate, check_solution, shown
-from certpca.results.solution import Candidate, Solution
+from certpca.results.solution import Solution
 from certpca.results.status import Status
 from certpca.runtime.budget import Step
-from certpca.runtime.errors import DataFileError, InvalidDataError
+from certpca.runtime.errors import InvalidDataError
 
 
 def solution_to_dict(solution: Solution) -> dict[str, Any]:
@@ -108,46 +108,6 @@ def certificate_from_dict(fields: dict[str, Any], evidence: dict[str, Any]) -> C
         seconds=float(fields["seconds"]),
         reading=dict(fields.get("reading", {})),
     )
-
-
-def certificate_state(certificate: Certificate) -> dict[str, Any]:
-    """Return a certificate as a state of a checkpoint, evidence included."""
-    evidence = {name: np.asarray(value) for name, value in certificate.evidence.items()}
-    return {"fields": certificate_to_dict(certificate), "evidence": evidence}
-
-
-def certificate_from_state(state: dict[str, Any]) -> Certificate:
-    """Make a certificate from what `certificate_state` gave."""
-    try:
-        return certificate_from_dict(state["fields"], state["evidence"])
-    except InvalidDataError as error:
-        msg = f"a certificate in the checkpoint is damaged ({error}); remove the folder to start again"
-        raise DataFileError(msg) from error
-
-
-def candidate_state(candidate: Candidate) -> dict[str, Any]:
-    """Return a candidate as a state of a checkpoint."""
-    certificate = candidate.certificate
-    return {
-        "support": candidate.support,
-        "status": candidate.status.name,
-        "loadings": candidate.loadings,
-        "largest_eigenvalue": candidate.largest_eigenvalue,
-        "details": dict(candidate.details),
-        "certificate": None if certificate is None else certificate_state(certificate),
-        "constrained": candidate.constrained,
-        "fitted": candidate.fitted,
-    }
-
-
-def candidate_from_state(state: dict[str, Any]) -> Candidate:
-    """Make a candidate from what `candidate_state` gave."""
-    certificate = state["certificate"]
-    own = {
-        "status": Status[state["status"]],
-        "certificate": None if certificate is None else certificate_from_state(certificate),
-    }
-    return Candidate(**{**state, **own})
 
 
 def _finite(value: float) -> float | None:

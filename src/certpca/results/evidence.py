@@ -1,7 +1,7 @@
 """The evidence of a certificate on disk: arrays in an NPZ file that is named after its content.
 
 An archive is believed to be what it says only after its list of contents and the header of every array have been read:
-names, types and shapes must be those that the kind of certificate has for so many features, and nothing may be
+names, types and shapes must be those that the rule of its kind declares for so many features, and nothing may be
 compressed, so that no file takes more memory than it has bytes.
 """
 
@@ -13,74 +13,21 @@ import tokenize
 import zipfile
 from collections.abc import Mapping
 from hashlib import blake2b
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from certpca.results.evidence_forms import MOST_ARRAYS, Form, form_of
 from certpca.runtime.errors import DataFileError, InvalidDataError
 
-LARGEST_ORDER = 8192  # of density matrices and directions: the checker factors none that are larger
-LARGEST_DENSE_ORDER = 20_000  # of a dual matrix
+RULES = "certpca.checker.rules"  # where kinds declare their evidence: named, as it stands above this room
 MOST_EVIDENCE_BYTES = 16 << 30
-MOST_ARRAYS = 5_000_000
 MOST_HEADER_BYTES = 10_000
 ENDING = ".npz"
 DIGITS = 16  # of the digest, in names
-
-
-def _triangle(order: int) -> int:
-    return order * (order + 1) // 2
-
-
-# For each kind, names as patterns, types ("f": floating, "i": whole numbers), and the most that each axis may have
-# where there are n features.
-_Form = tuple[str, tuple[str, ...]]
-_POINT: dict[str, _Form] = {"density": ("f", ("triangle",)), "level": ("f", ()), "theta": ("f", ("features",))}
-_SCREEN: dict[str, _Form] = {f"screen_{name}": form for name, form in _POINT.items()}
-FORMS: dict[str, dict[str, _Form]] = {
-    "trace": {},
-    "row-sums": {},
-    "largest-eigenvalue": {},
-    "l0-dual": {**_POINT, **_SCREEN},
-    "l0-tree": {
-        **_SCREEN,
-        "rays": ("f", ("count", "depth")),
-        **{rf"leaf\d{{1,9}}_{name}": form for name, form in _POINT.items()},
-        r"leaf\d{1,9}_weights": ("f", ("count",)),
-    },
-    "l0-reduced": {**_POINT, "basis": ("f", ("features", "depth"))},
-    "l0-reduced-random": {**_POINT, "basis": ("f", ("features", "depth"))},
-    "sdp-dual": {
-        "matrix": ("f", ("dense",)),
-        "features": ("i", ("features",)),
-        "top": ("f", ()),
-        "factor": ("f", ("features", "depth")),
-        "active": ("i", ("features",)),
-        "vector": ("f", ("features",)),
-        "repair": ("f", ("features",)),
-        "level": ("f", ()),
-    },
-    "search-tree": {
-        **_SCREEN,
-        "scale": ("f", ()),
-        r"point\d{1,9}_features": ("i", ("depth",)),
-        r"point\d{1,9}_pairs": ("f", ("depth", "depth")),
-        r"point\d{1,9}_alpha": ("f", ("depth",)),
-    },
-}
-FLOATS, WHOLES = ("<f4", "<f8"), ("|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8")
-
-
-def _most(axis: str, size: int) -> int:
-    order = min(size, LARGEST_ORDER)
-    return {
-        "triangle": _triangle(order),
-        "depth": order,
-        "dense": _triangle(min(size, LARGEST_DENSE_ORDER)),
-        "features": size,
-        "count": MOST_ARRAYS,
-    }[axis]
+TYPES = {"f": ("<f4", "<f8"), "i": ("|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8")}
 
 
 def write_evidence(stream: IO[bytes], evidence: Mapping[str, Any]) -> str:
@@ -166,8 +113,8 @@ def digest_of(stream: IO[bytes]) -> str:
 
 def _check_contents(archive: zipfile.ZipFile, name: str, length: int, kind: str, size: int) -> None:
     """Look at the list of contents before anything is unpacked."""
-    entries = archive.infolist()
-    if kind not in FORMS:
+    entries, known = archive.infolist(), import_module(RULES).rules()
+    if kind not in known:
         raise _refused(name, f"it belongs to a certificate of unknown kind {kind!r}")
     if len(entries) > MOST_ARRAYS or len({entry.filename for entry in entries}) != len(entries):
         raise _refused(name, "it holds too many arrays, or two of one name")
@@ -176,21 +123,20 @@ def _check_contents(archive: zipfile.ZipFile, name: str, length: int, kind: str,
     if sum(entry.file_size for entry in entries) > length:
         raise _refused(name, "its contents overlap: they would take more memory than the file has bytes")
     for entry in entries:
-        _check_header(archive, entry, name, kind, size)
+        form = form_of(known[kind].EVIDENCE, entry.filename.removesuffix(".npy"))
+        if form is None or not entry.filename.endswith(".npy"):
+            raise _refused(name, f"it holds {entry.filename[:80]!a}, which no certificate of kind {kind!r} has")
+        _check_header(archive, entry, form, name, size)
 
 
-def _check_header(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, kind: str, size: int) -> None:
+def _check_header(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, form: Form, name: str, size: int) -> None:
     array = entry.filename.removesuffix(".npy")
-    form = next((form for pattern, form in FORMS[kind].items() if re.fullmatch(pattern, array, re.ASCII)), None)
-    if form is None or not entry.filename.endswith(".npy"):
-        raise _refused(name, f"it holds {entry.filename[:80]!a}, which no certificate of kind {kind!r} has")
     with archive.open(entry) as stream:
         shape, dtype = _header(stream)
         begin = stream.tell()
-    letter, axes = form
-    if dtype.str not in (FLOATS if letter == "f" else WHOLES):
+    if dtype.str not in TYPES[form.type]:
         raise _refused(name, f"{array!r} has numbers of type {dtype}")
-    if len(shape) != len(axes) or any(side > _most(axis, size) for side, axis in zip(shape, axes, strict=True)):
+    if len(shape) != len(form.axes) or any(side > most(size) for side, most in zip(shape, form.axes, strict=True)):
         raise _refused(name, f"{array!r} has shape {shape}, which does not fit {size:,} features")
     if begin + dtype.itemsize * int(np.prod(shape, dtype=object)) != entry.file_size:
         raise _refused(name, f"{array!r} is not as long as it says")

@@ -76,6 +76,23 @@ DAMAGE = (
 def save_solution(solution: Solution, path: str | Path) -> None:
     """Write a solution to a JSON file, and its certificate, if it has one, to files beside it.
 
+    Parameters
+    ----------
+    solution : Solution
+        What to write.
+    path : path_like
+        The JSON file; it appears whole or not at all.
+
+    Raises
+    ------
+    DataFileError
+        Where it cannot be written.
+
+    See Also
+    --------
+    load_solution : Read it again.
+    save_certificate : The certificate alone.
+
     Examples
     --------
     >>> import certpca, tempfile, pathlib
@@ -90,7 +107,36 @@ def save_solution(solution: Solution, path: str | Path) -> None:
 
 
 def load_solution(path: str | Path) -> Solution:
-    """Read a solution written by `save_solution`."""
+    """Read a solution written by `save_solution`. Reading proves nothing: `verify` does.
+
+    Parameters
+    ----------
+    path : path_like
+        The JSON file.
+
+    Returns
+    -------
+    Solution
+        As it was saved, with its certificate where it has one.
+
+    Raises
+    ------
+    DataFileError
+        Where there is no such file, or it is damaged, or something else.
+
+    See Also
+    --------
+    save_solution : Write it.
+    verify : Check its certificate against data.
+
+    Examples
+    --------
+    >>> import certpca, tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "result.json"
+    >>> certpca.save_solution(certpca.solve(certpca.pitprops(), 3), file)
+    >>> certpca.load_solution(file).sparsity
+    3
+    """
     file = Path(path)
     return _loaded_solution(file, _read_json(file, SOLUTION_FORMAT, "a solution"))
 
@@ -107,13 +153,28 @@ def _beside_path(path: Path, sparsity: int) -> Path:
 def save_path(path: "SparsityPath", file: str | Path) -> None:
     """Write a path to a JSON file, and the certificates of its solutions to files beside it.
 
+    Parameters
+    ----------
+    path : Path
+        What to write.
+    file : path_like
+        The JSON file; it appears whole or not at all.
+
+    Raises
+    ------
+    DataFileError
+        Where it cannot be written.
+
+    See Also
+    --------
+    load_path : Read it again.
+
     Examples
     --------
     >>> import certpca, tempfile, pathlib
-    >>> from certpca.results.files import load_path, save_path
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "path.json"
-    >>> save_path(certpca.path(certpca.pitprops(), [3, 5]), file)
-    >>> load_path(file).sparsities.tolist()
+    >>> certpca.save_path(certpca.path(certpca.pitprops(), [3, 5]), file)
+    >>> certpca.load_path(file).sparsities.tolist()
     [3, 5]
     """
     target = Path(file)
@@ -123,7 +184,35 @@ def save_path(path: "SparsityPath", file: str | Path) -> None:
 
 
 def load_path(file: str | Path) -> "SparsityPath":
-    """Read a path written by `save_path`. Reading proves nothing: `verify` does, certificate by certificate."""
+    """Read a path written by `save_path`. Reading proves nothing: `verify` does, certificate by certificate.
+
+    Parameters
+    ----------
+    file : path_like
+        The JSON file.
+
+    Returns
+    -------
+    Path
+        As it was saved, with its certificates where it has some.
+
+    Raises
+    ------
+    DataFileError
+        Where there is no such file, or it is damaged, or something else.
+
+    See Also
+    --------
+    save_path : Write it.
+
+    Examples
+    --------
+    >>> import certpca, tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "path.json"
+    >>> certpca.save_path(certpca.path(certpca.pitprops(), [2, 4]), file)
+    >>> len(certpca.load_path(file).solutions)
+    2
+    """
     from certpca.results.path import Path as SparsityPath
 
     source = Path(file)
@@ -177,7 +266,33 @@ def proof_to_dict(proof: Proof, certificate: Certificate, reading: Mapping[str, 
 
 
 def save_certificate(certificate: Certificate, path: str | Path) -> None:
-    """Write a certificate to a JSON file, and its evidence to an NPZ file beside it that is named after its content."""
+    """Write a certificate to a JSON file, and its evidence to an NPZ file beside it that is named after its content.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        What to write.
+    path : path_like
+        The JSON file; it appears whole or not at all.
+
+    Raises
+    ------
+    DataFileError
+        Where it cannot be written.
+
+    See Also
+    --------
+    load_certificate : Read it again.
+    verify : Check it against data.
+
+    Examples
+    --------
+    >>> import certpca, tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "certificate.json"
+    >>> certpca.save_certificate(certpca.certify(certpca.pitprops(), 3), file)
+    >>> file.exists()
+    True
+    """
     target = Path(path)
     files = _Files(target)
     files.certificate(certificate, target)
@@ -259,7 +374,36 @@ def _json_writer(fields: dict[str, Any]) -> Writer:
 
 
 def load_certificate(path: str | Path) -> Certificate:
-    """Read a certificate written by `save_certificate`. Reading proves nothing: `verify` does."""
+    """Read a certificate written by `save_certificate`. Reading proves nothing: `verify` does.
+
+    Parameters
+    ----------
+    path : path_like
+        The JSON file; its evidence lies beside it.
+
+    Returns
+    -------
+    Certificate
+        As it was saved.
+
+    Raises
+    ------
+    DataFileError
+        Where there is no such file, or it is damaged, or something else.
+
+    See Also
+    --------
+    save_certificate : Write it.
+    verify : Check it against data.
+
+    Examples
+    --------
+    >>> import certpca, tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "certificate.json"
+    >>> certpca.save_certificate(certpca.certify(certpca.pitprops(), 3), file)
+    >>> certpca.verify(certpca.load_certificate(file), certpca.pitprops()).sparsity
+    3
+    """
     file = Path(path)
     return _loaded_certificate(file, _read_json(file, CERTIFICATE_FORMAT, "a certificate"))
 

@@ -17,10 +17,23 @@ class Path:
 
     Parameters
     ----------
-    solutions
+    solutions : tuple of Solution
         One for each sparsity, with its certificate where one was asked for. Objectives never fall along the path.
-    seconds
+    seconds : float
         Time that all of them took together.
+
+    See Also
+    --------
+    path : What returns it.
+    choose_sparsity : Which of its sparsities.
+    save_path : Write it to a file.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> found = certpca.path(certpca.pitprops(), [3, 5])
+    >>> found.sparsities.tolist(), found.entering(1).size
+    ([3, 5], 2)
     """
 
     solutions: tuple[Solution, ...]
@@ -58,11 +71,33 @@ class Path:
         return float(np.mean(steps)) if steps else 1.0
 
     def entering(self, j: int) -> Indices:
-        """Return the features of solution `j` that the one before it does not have."""
+        """Return the features of solution `j` that the one before it does not have.
+
+        Parameters
+        ----------
+        j : int
+            Position on the path.
+
+        Returns
+        -------
+        ndarray of int
+            Sorted indices of the features that enter.
+        """
         return np.setdiff1d(self.solutions[j].support, self._before(j))
 
     def leaving(self, j: int) -> Indices:
-        """Return the features that solution `j` does not have but the one before it has."""
+        """Return the features that solution `j` does not have but the one before it has.
+
+        Parameters
+        ----------
+        j : int
+            Position on the path.
+
+        Returns
+        -------
+        ndarray of int
+            Sorted indices of the features that leave.
+        """
         return np.setdiff1d(self._before(j), self.solutions[j].support)
 
     def _before(self, j: int) -> Indices:

@@ -10,13 +10,45 @@ from certpca.runtime.arrays import Indices
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proof:
-    """What the checker established about one matrix.
+    """What the checker established about one matrix; nothing here is repeated from the certificate.
 
-    `upper_bound` is proved; `objective` is the variance the stored loadings capture, rounded down, so the
-    optimum lies between the two. `outside` and `inside` list the features proved to be in no, and
-    in every, optimal support. `matrix` says in words which matrix of `size` features that is, made from the
-    `normalisation` that was applied to the data. `claimable` is a bound that every later check confirms, although some
-    draw random numbers anew; `arithmetic` names what computed all this. Nothing here is repeated from the certificate.
+    Parameters
+    ----------
+    kind : str
+        Which inequality proved it.
+    size : int
+        Number of features of the matrix.
+    sparsity : int
+        Largest number of nonzero loadings that the bound is about.
+    upper_bound : float
+        Proved: no such loadings capture more.
+    objective : float
+        The variance that the stored loadings capture, rounded down, so that the optimum lies between the two.
+    outside : ndarray of int
+        Features proved to be in no optimal support.
+    inside : ndarray of int
+        Features proved to be in every optimal support.
+    matrix : str
+        In words, which matrix that is.
+    normalisation : mapping
+        How the data became it.
+    claimable : float
+        A bound that every later check confirms, although some draw random numbers anew.
+    arithmetic : str
+        What computed all this.
+
+    See Also
+    --------
+    verify : What returns it.
+    Certificate : What it is about.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> data = certpca.pitprops()
+    >>> proof = certpca.verify(certpca.certify(data, 7), data)
+    >>> proof.objective <= proof.upper_bound
+    True
     """
 
     kind: str

@@ -25,22 +25,33 @@ class Candidate:
 
     Parameters
     ----------
-    support
+    support : ndarray of int
         Sorted indices.
-    status
+    status : Status
         How the solver ended.
-    loadings
+    loadings : ndarray, optional
         The algorithm's own vector on the support, where it differs from the best one.
-    largest_eigenvalue
+    largest_eigenvalue : float, optional
         Of the whole operator, where the solver had to compute it; NaN where there was no time for that.
-    details
+    details : mapping of str to float
         Numbers particular to the algorithm, by name.
-    certificate
+    certificate : Certificate, optional
         A proved bound, where the algorithm comes with one.
-    constrained
+    constrained : bool
         The loadings obey a rule that the best ones on the support might break, so they are kept.
-    fitted
+    fitted : bool
         The loadings are the best ones on the support already.
+
+    See Also
+    --------
+    Solver : What proposes it.
+    Solution : What becomes of it once it is judged.
+
+    Examples
+    --------
+    >>> import certpca, numpy as np
+    >>> certpca.Candidate(np.array([0, 3]), certpca.Status.CONVERGED).fitted
+    False
     """
 
     support: Indices
@@ -59,29 +70,53 @@ class Solution:
 
     Parameters
     ----------
-    support
+    support : ndarray of int
         Sorted indices of the features with nonzero loadings.
-    names
+    names : tuple of str or None
         Their names, where the data have names.
-    loadings
+    loadings : ndarray
         Unit vector on the support, in its order. The largest in magnitude is positive.
-    objective
+    objective : float
         Variance captured: the quadratic form of the loadings, in float64.
-    explained_variance_ratio
+    explained_variance_ratio : float
         Objective divided by the trace, the total variance.
-    relative_objective
+    relative_objective : float
         Objective divided by the largest eigenvalue (the paper's f): 1 is what a dense
         component captures. NaN where a limit left no time to compute that.
-    size
+    size : int
         Number of features.
-    sparsity
+    sparsity : int
         Largest number of nonzero loadings asked for.
-    matrix
+    matrix : str
         In words, the matrix whose variance is captured.
-    certificate
+    solver : str
+        Name of what proposed the support.
+    status : Status
+        How the run ended.
+    seconds : float
+        Time that it took.
+    refitted : bool
+        Whether the loadings are the best ones on the support, not the algorithm's own.
+    history : tuple of Step
+        Every step at which something became better.
+    details : mapping of str to float
+        Numbers particular to the algorithm, by name.
+    certificate : Certificate, optional
         The upper bound with its evidence, where one was asked for.
-    reading
+    reading : mapping
         How the file behind the data was read, as in `Certificate`.
+
+    See Also
+    --------
+    solve : What returns it.
+    save_solution : Write it to a file.
+    write_report : Tell it to readers.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> print(certpca.solve(certpca.pitprops(), 3))  # doctest: +ELLIPSIS
+    auto: 3 of 13 features capture 2.475... (19.04% of the variance), finished: ...
     """
 
     support: Indices

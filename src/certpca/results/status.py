@@ -4,7 +4,18 @@ from enum import Enum
 
 
 class Status(Enum):
-    """How a run ended. The values are the sentences users read."""
+    """How a run ended. The values are the sentences users read.
+
+    See Also
+    --------
+    Solution : Its `status` is one of these, as is that of a certificate.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> certpca.solve(certpca.pitprops(), 3, "branch-and-bound").status
+    <Status.OPTIMAL: 'proved optimal: no other choice of features captures more, to one part in a million'>
+    """
 
     CONVERGED = "finished: the method reached its own stopping rule"
     OPTIMAL = "proved optimal: no other choice of features captures more, to one part in a million"

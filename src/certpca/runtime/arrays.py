@@ -3,14 +3,15 @@
 This is the only module that knows array libraries by name.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from certpca.runtime.errors import InvalidProblemError, MissingDependencyError
 
-Array = Any  # a panel in any namespace that follows the array API standard
+ANYWHERE = "on any device"
+Array = Annotated[Any, ANYWHERE]  # a panel in any namespace that follows the array API standard
 Vector = NDArray[np.float64]  # host numbers; also used for small host matrices
 Indices = NDArray[np.intp]
 

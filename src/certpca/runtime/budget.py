@@ -17,6 +17,7 @@ from typing import Any
 
 from certpca.runtime.checkpoint import Checkpoint
 from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.packing import Adopt, Kept
 from certpca.runtime.rounded import times_two_to
 
 DEFAULT_SECONDS = 600.0  # for a call that proves something, where no budget is given
@@ -29,12 +30,22 @@ class Budget:
 
     Parameters
     ----------
-    seconds
+    seconds : float
         Wall-clock limit for the whole call, reading of data in memory and proofs included. The best answer so far is
         returned then. What cannot be cut short, such as one product with the data and the cheapest proof, can take
         the call a little over it.
-    steps
+    steps : float
         Largest number of steps; what a step is, each solver says.
+
+    See Also
+    --------
+    solve : Its `time_limit` is enough where steps need no limit.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> certpca.solve(certpca.pitprops(), 3, budget=certpca.Budget(seconds=60, steps=100)).support.size
+    3
     """
 
     seconds: float = math.inf
@@ -50,7 +61,31 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What was known at one moment of a run."""
+    """What was known at one moment of a run.
+
+    Parameters
+    ----------
+    seconds : float
+        Since the run began.
+    objective : float
+        Variance captured by the best component so far.
+    upper_bound : float
+        What is known that none exceeds; infinite while nothing is.
+    note : str
+        What else there is to say.
+
+    See Also
+    --------
+    solve : Its `listener` is called with each, and `Solution.history` keeps those at which something became better.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> steps = []
+    >>> solution = certpca.solve(certpca.pitprops(), 3, "truncated-power", listener=steps.append)
+    >>> steps[-1].objective <= solution.objective * (1 + 1e-9)
+    True
+    """
 
     seconds: float
     objective: float
@@ -94,6 +129,26 @@ class Progress:
 
     `cut_short` says whether that happened, or a limit ended anything: it is set when somebody asks whether to go on and
     is told not to.
+
+    Parameters
+    ----------
+    budget : Budget, optional
+        The limits; by default none.
+    listener : callable, optional
+        Called with each `Step`.
+    checkpoint : Checkpoint, optional
+        Where states are stored.
+
+    See Also
+    --------
+    Solver : Its `propose` is given one, for `tick` and `late`.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> progress = certpca.Progress(certpca.Budget(steps=2))
+    >>> progress.tick(1.0), progress.tick(2.0), progress.cut_short
+    (True, False, True)
     """
 
     def __init__(
@@ -126,8 +181,23 @@ class Progress:
     ) -> "Progress":
         """Return the progress of a part of the run, with a share of the time that is left.
 
-        Steps are counted anew. It goes on with the history and the seconds of what it comes `after`, or begins its own.
-        A quiet part tells the listener nothing.
+        Steps are counted anew.
+
+        Parameters
+        ----------
+        share : float
+            Of the time that is left.
+        checkpoint : Checkpoint, optional
+            Where the part stores its states.
+        after : Progress, optional
+            What the part comes after: it goes on with its history and seconds, instead of beginning its own.
+        quiet : bool
+            Tell the listener nothing.
+
+        Returns
+        -------
+        Progress
+            A signal or a listener that ends it ends the whole.
         """
         inner = Progress(self._budget, None if quiet else self.listener, checkpoint)
         inner.deadline = inner._begin + max(share * (self.remaining - self._set_aside), 0.0)
@@ -177,7 +247,18 @@ class Progress:
         self._call.stopped = True
 
     def late(self, aside: float = 0.0) -> bool:
-        """Whether a long step must end now: the time is over but for what is set aside, or the user ended the run."""
+        """Say whether a long step must end now: the time is over but for what is set aside, or the user ended the run.
+
+        Parameters
+        ----------
+        aside : float
+            Seconds that are to be left beside what is set aside.
+
+        Returns
+        -------
+        bool
+            Whether to end.
+        """
         return self._noted(self.interrupted or self.remaining <= self._set_aside + aside)
 
     @property
@@ -197,7 +278,18 @@ class Progress:
 
     @contextlib.contextmanager
     def setting_aside(self, seconds: float) -> Iterator[None]:
-        """Keep the last seconds for what comes after, such as a proof."""
+        """Keep the last seconds for what comes after, such as a proof.
+
+        Parameters
+        ----------
+        seconds : float
+            How many.
+
+        Yields
+        ------
+        None
+            While they are kept.
+        """
         before = self._set_aside
         self._set_aside = before + max(seconds, 0.0)
         try:
@@ -206,7 +298,22 @@ class Progress:
             self._set_aside = before
 
     def tick(self, objective: float, upper_bound: float = math.inf, note: str = "") -> bool:
-        """Count one step and say whether there may be another; a note tells people more."""
+        """Count one step and say whether there may be another.
+
+        Parameters
+        ----------
+        objective : float
+            Variance captured by the best component so far.
+        upper_bound : float
+            What is known that none exceeds.
+        note : str
+            Tells people more.
+
+        Returns
+        -------
+        bool
+            Whether to go on.
+        """
         self._steps += 1
         best = self._history[-1] if self._history else Step(0.0, -math.inf)
         step = Step(
@@ -221,35 +328,88 @@ class Progress:
             self.interrupt()
         return not self.exhausted
 
-    def load(self, name: str) -> Any:
-        """Return a state that was stored under this name, or None, and go on with its history."""
-        stored = None if self.checkpoint is None else self.checkpoint.load(name)
-        if stored is None:
+    def load(
+        self, name: str, kind: Any = Any, *, about: Any = None, kept: Kept | None = None, adopt: Adopt | None = None
+    ) -> Any:
+        """Return a state of that kind that was stored under this name, or None, and go on with its history.
+
+        Parameters
+        ----------
+        name : str
+            Under which it was stored.
+        kind : type
+            What it is read as.
+        about : Any
+            What it must have been stored about; one about something else is none.
+        kept : Kept, optional
+            Parts that are stored by themselves, as for `store`.
+        adopt : callable, optional
+            Places arrays where they are needed.
+
+        Returns
+        -------
+        Any
+            The state, or None.
+        """
+        hint = tuple[float, list[Step], Any, kind]
+        stored = None if self.checkpoint is None else self.checkpoint.load(name, hint, kept=kept, adopt=adopt)
+        if stored is None or stored[2] != about:
             return None
         self.resumed = True
-        self.earlier = max(self.earlier, stored["seconds"])
-        self._history = [Step(*fields) for fields in stored["history"]]
-        return stored["state"]
+        self.earlier = max(self.earlier, stored[0])
+        self._history = stored[1]
+        return stored[3]
 
-    def store(self, name: str, state: Callable[[], Any], *, now: bool = False) -> None:
-        """Store a state where there is a checkpoint, unless one was stored a moment ago; `now` stores in any case."""
+    def store(self, name: str, state: Any, *, now: bool = False, about: Any = None, kept: Kept | None = None) -> None:
+        """Store a state where there is a checkpoint, unless one was stored a moment ago.
+
+        Parameters
+        ----------
+        name : str
+            Under which it can be loaded.
+        state : Any
+            Plain values, arrays and data classes.
+        now : bool
+            Store in any case.
+        about : Any
+            What it is about; see `load`.
+        kept : Kept, optional
+            Parts that are stored by themselves, once.
+        """
         if self.checkpoint is not None:
-            self.checkpoint.store(name, lambda: self._with_history(state()), now=now)
+            self.checkpoint.store(name, (self.seconds, self._history, about, state), now=now, kept=kept)
 
-    def finish(self, name: str, state: Callable[[], Any]) -> None:
-        """Store the result of a part of the run, unless the part ended early, in place of all states of that part."""
-        if self.checkpoint is not None and not self.exhausted and not self.cut_short:
-            self.checkpoint.finish(name, lambda: self._with_history(state()))
+    def finish(self, name: str, state: Any) -> None:
+        """Store the result of a part of the run, unless the part ended early, in place of all states of that part.
 
-    def _with_history(self, state: Any) -> dict[str, Any]:
-        history = [[step.seconds, step.objective, step.upper_bound, step.note] for step in self._history]
-        return {"seconds": self.seconds, "history": history, "state": state}
+        Parameters
+        ----------
+        name : str
+            Under which it can be loaded.
+        state : Any
+            The result.
+        """
+        if self.checkpoint is not None and self.whole:
+            self.checkpoint.finish(name, (self.seconds, self._history, None, state))
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was left out for want of time, so that what was found is what any run would find."""
+        return not self.exhausted and not self.cut_short
 
     @contextlib.contextmanager
     def until_interrupted(self, *, terminated: bool = False) -> Iterator[None]:
         """Let the first Ctrl-C end the call at its next step, and the second raise.
 
-        `terminated`: so does the signal SIGTERM. Only a program that writes its answer and ends may ask for that.
+        Parameters
+        ----------
+        terminated : bool
+            So does the signal SIGTERM. Only a program that writes its answer and ends may ask for that.
+
+        Yields
+        ------
+        None
+            While signals are listened for.
         """
         if self._call.listening or threading.current_thread() is not threading.main_thread():
             yield

@@ -1,7 +1,7 @@
 """Where a long run stands, on disk: a folder of named states from which the same run goes on after a crash.
 
-A state is made of plain values (numbers, text, lists, dictionaries with text as keys) and NumPy arrays. Each is one NPZ
-file, written whole or not at all, without pickles. ``run.json`` says which run the folder belongs to, and a lock that
+What a state is made of, `packing` says. Each is one NPZ file, written whole or not at all, without pickles; what never
+changes can be kept apart and is written once. ``run.json`` says which run the folder belongs to, and a lock that
 the operating system drops with the process keeps a second one out.
 
 A folder that can no longer be written, as on a full disk, does not end a run: there is one warning, what was stored
@@ -9,6 +9,7 @@ stays as it is, and nothing more is stored. So whatever a state refers to was st
 """
 
 import contextlib
+import itertools
 import json
 import os
 import time
@@ -25,10 +26,10 @@ from numpy.typing import NDArray
 
 from certpca.runtime.atomic_write import UNFINISHED, write_bytes_whole, write_text_whole
 from certpca.runtime.errors import DataFileError
+from certpca.runtime.packing import Adopt, Kept, packed, rebuilt, unpacked
 
-FORMAT = "certpca checkpoint 1"
+FORMAT = "certpca checkpoint 2"
 RUN, LOCK, ENDING = "run.json", "lock", ".npz"
-ARRAY = "@array"  # the key under which JSON names the place of an array
 PAUSE = 1.0  # seconds between two states of one name, where steps are shorter
 SHARE = 10.0  # at least so many times what storing takes lies between them
 
@@ -61,22 +62,15 @@ class Checkpoint:
         """Return the states of a part, which share no names with those of other parts."""
         return Checkpoint(self._folder, f"{self._prefix}{name}.")
 
-    def load(self, name: str) -> State:
-        """Return a state as it was stored last, or None."""
-        return self._folder.load(self._prefix + name)
+    def load(self, name: str, kind: Any = Any, *, kept: Kept | None = None, adopt: Adopt | None = None) -> State:
+        """Return a state of that kind as it was stored last, or None; see `packing.rebuilt`."""
+        return self._folder.load(self._prefix + name, kind, kept, adopt)
 
-    def require(self, name: str) -> State:
-        """Return a state that another one refers to."""
-        state = self.load(name)
-        if state is None:
-            raise self._folder.damaged(self._prefix + name + ENDING, "it is missing")
-        return state
-
-    def store(self, name: str, state: Callable[[], State], *, now: bool = False) -> None:
+    def store(self, name: str, state: State, *, now: bool = False, kept: Kept | None = None) -> None:
         """Store a state, unless storing so often would slow the run down; `now` stores it in any case."""
-        self._folder.store(self._prefix + name, state, now=now)
+        self._folder.store(self._prefix + name, state, now=now, kept=kept)
 
-    def finish(self, name: str, state: Callable[[], State]) -> None:
+    def finish(self, name: str, state: State) -> None:
         """Store the last state of this part and remove all others, which nobody needs any more."""
         self._folder.store(self._prefix + name, state, now=True)
         self._folder.drop(self._prefix, but=self._prefix + name)
@@ -164,25 +158,42 @@ class _Folder:
             )
             raise DataFileError(msg)
 
-    def load(self, name: str) -> State:
+    def load(self, name: str, kind: Any, kept: Kept | None, adopt: Adopt | None) -> State:
         file = self._path / (name + ENDING)
         if not file.exists():
             return None
+        if kept is not None:
+            for number in itertools.count():
+                batch = self.load(_batch(name, number), list[kept.kind], None, adopt)  # type: ignore[name-defined]
+                if batch is None:
+                    break
+                kept.restore(batch)
         try:
             self._stored[name] = time.perf_counter(), 0.0
             # Opened here, so that it is closed even where NumPy cannot make sense of it.
             with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
                 arrays = [archive[f"array{number}"] for number in range(len(archive.files) - 1)]
-                return _joined(archive["plain"].tobytes(), arrays)
+                plain = unpacked(archive["plain"].tobytes(), arrays, kept)
         except DAMAGE as error:
             raise self.damaged(file.name, error) from error
+        try:
+            return rebuilt(kind, plain, adopt)
+        except ValueError as error:
+            raise self.damaged(file.name, error) from error
 
-    def store(self, name: str, state: Callable[[], State], *, now: bool) -> None:
+    def store(self, name: str, state: State, *, now: bool, kept: Kept | None = None) -> None:
         begin = time.perf_counter()
         when, took = self._stored.get(name, (-np.inf, 0.0))
         if not self._writable or (not now and begin - when < max(PAUSE, SHARE * took)):
             return
-        plain, arrays = _parted(state())  # making a state may store what it refers to
+        plain, arrays = packed(state, kept)
+        if kept is not None and (new := kept.fresh()):
+            self._write(_batch(name, kept.batches - 1), *packed(new))
+        self._write(name, plain, arrays)
+        end = time.perf_counter()
+        self._stored[name] = end, end - begin
+
+    def _write(self, name: str, plain: bytes, arrays: list[NDArray[Any]]) -> None:
         if not self._writable:
             return
         named = {f"array{number}": array for number, array in enumerate(arrays)}
@@ -196,8 +207,6 @@ class _Folder:
             self._writable = False
             msg = f"{error}; the run goes on without checkpoints, those stored so far are kept"
             warnings.warn(msg, RuntimeWarning, stacklevel=2)
-        end = time.perf_counter()
-        self._stored[name] = end, end - begin
 
     def drop(self, prefix: str, *, but: str) -> None:
         if not self._writable:
@@ -211,6 +220,10 @@ class _Folder:
         return DataFileError(msg)
 
 
+def _batch(name: str, number: int) -> str:
+    return f"{name}-kept-{number}"
+
+
 def _lock(stream: IO[bytes]) -> None:
     """Take the lock of an open file until it is closed or the process ends, or raise OSError."""
     try:
@@ -221,23 +234,3 @@ def _lock(stream: IO[bytes]) -> None:
         msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
     else:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _parted(state: State) -> tuple[bytes, list[NDArray[Any]]]:
-    """Return a state as JSON, with places in a list of arrays; an array that occurs several times is listed once."""
-    places: dict[int, int] = {}
-    arrays: list[NDArray[Any]] = []
-
-    def plain(value: Any) -> Any:
-        if not isinstance(value, np.ndarray):
-            return value.item()
-        if id(value) not in places:
-            places[id(value)] = len(arrays)
-            arrays.append(value)
-        return {ARRAY: places[id(value)]}
-
-    return json.dumps(state, default=plain).encode(), arrays
-
-
-def _joined(text: bytes, arrays: list[NDArray[Any]]) -> State:
-    return json.loads(text, object_hook=lambda fields: arrays[fields[ARRAY]] if ARRAY in fields else fields)

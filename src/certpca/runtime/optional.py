@@ -6,10 +6,11 @@ from typing import Any
 from certpca.runtime.errors import MissingDependencyError
 
 
-def require(module: str, *, extra: str, purpose: str) -> Any:
-    """Import a library that is not a core dependency, or say how to get it."""
+def require(module: str, *, extra: str = "", purpose: str) -> Any:
+    """Import a library that is not a core dependency, or say how to get it: by an extra, or by its own name."""
     try:
         return import_module(module)
     except ImportError as error:
-        msg = f"{purpose} needs {module}, which is not installed: pip install 'certpca[{extra}]'"
+        package = f"'certpca[{extra}]'" if extra else module.partition(".")[0]
+        msg = f"{purpose} needs {module}, which is not installed: pip install {package}"
         raise MissingDependencyError(msg) from error

@@ -3,18 +3,20 @@
 ``krylov`` is the randomised block Krylov method of Musco & Musco (NeurIPS 2015), run until the
 residuals are as small as asked for instead of for a fixed number of rounds; ``lanczos`` is
 ARPACK; ``exact`` is LAPACK on the smaller of the matrix and its factor's Gram matrix.
-All three are deterministic for a given generator.
+All three are deterministic for a given generator. `KrylovSpace` is the one code that grows such a space; estimates of
+leading directions and of the ends of a spectrum use it too.
 """
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from certpca.operators.base import Operator
-from certpca.operators.streamed import StreamedCovariance
 from certpca.operators.views import Precise
-from certpca.runtime.arrays import Array, Indices, Vector, to_vector
+from certpca.runtime.arrays import Array, Indices, Vector, device_of, to_vector
 from certpca.runtime.budget import Late, OutOfTimeError, never, require_time
 from certpca.runtime.errors import InvalidProblemError
 
@@ -25,6 +27,8 @@ EXACT_LIMIT = 8192  # LAPACK on a larger symmetric matrix takes minutes
 REFIT_ACCURACY = 1e-7  # residual of refitted loadings; the objective is then accurate to its square
 ROUGH = 1e-2  # residual of an answer that may be told: its eigenvalue is then accurate to far less than that
 WALK_WIDTH = 4  # vectors of a block where reading costs more than multiplying
+PRODUCTS = 8  # from which leading directions of sample space are found,
+SPARE = 2.0  # and vectors multiplied for each of them
 DENSE_SUPPORT = 512  # up to here the eigenvector on a support comes from LAPACK
 
 
@@ -69,7 +73,7 @@ def leading_eigenpairs(
         except OutOfTimeError:
             pass  # ARPACK keeps what it has to itself
     generator = np.random.default_rng(rng)
-    if isinstance(operator, StreamedCovariance) and operator.one_walk and operator.rows <= operator.size:
+    if operator.cost.less_in_samples:
         return _through_samples(operator, count, goal, generator, start, late)
     return _block_krylov(operator, count, goal, generator, start, late)
 
@@ -123,6 +127,81 @@ def _lanczos(operator: Operator, count: int, goal: float, rng: np.random.Generat
     return Eigenpairs(values, vectors, float(residual / max(values[0], np.finfo(float).tiny)))
 
 
+class KrylovSpace:
+    """An orthonormal basis that grows by blocks, and the images of its vectors under a symmetric matrix.
+
+    Parameters
+    ----------
+    size, multiply
+        The order of the matrix, and what multiplies it by a panel.
+    xp, adopt
+        The array library of panels, and what places host numbers among them.
+    rng
+        Where new directions come from when a block holds none.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        multiply: Callable[[Array], Array],
+        rng: np.random.Generator,
+        xp: Any = np,
+        adopt: Callable[[Any], Array] = np.asarray,
+    ) -> None:
+        self._size, self._multiply, self._rng, self._xp, self._adopt = size, multiply, rng, xp, adopt
+        self._basis: Array = None
+        self._images: Array = None
+
+    @property
+    def width(self) -> int:
+        """The number of vectors in the basis."""
+        return 0 if self._basis is None else int(self._basis.shape[1])
+
+    def grow(self, fresh: Array) -> Array:
+        """Add the directions of a block that the basis lacks, as many as there is room for; return their images."""
+        fresh = self._orthonormal(fresh[:, : min(self._size - self.width, fresh.shape[1])])
+        image = self._multiply(fresh)
+        first = self._basis is None
+        self._basis = fresh if first else self._xp.concat([self._basis, fresh], axis=1)
+        self._images = image if first else self._xp.concat([self._images, image], axis=1)
+        return image
+
+    def ritz(self) -> tuple[Vector, Vector]:
+        """Return the Ritz values, largest first, and their vectors in the basis."""
+        small = to_vector(self._xp.matrix_transpose(self._basis) @ self._images)
+        values, rotation = np.linalg.eigh((small + small.T) / 2)
+        return values[::-1], rotation[:, ::-1]
+
+    def turned(self, rotation: Vector) -> tuple[Array, Array]:
+        """Return combinations of the basis, and their images."""
+        there = self._adopt(np.ascontiguousarray(rotation))
+        return self._basis @ there, self._images @ there
+
+    def keep(self, rotation: Vector) -> None:
+        """Go on with combinations of the basis that are orthonormal."""
+        self._basis, self._images = self.turned(rotation)
+
+    def _orthonormal(self, fresh: Array) -> Array:
+        """Orthonormalise new directions against the basis, more than once for stability."""
+        xp, adopt, size = self._xp, self._adopt, self._size
+        lengths = to_vector(xp.linalg.vector_norm(fresh, axis=0))
+        if not (lengths > 0).all() or not np.isfinite(lengths).all():
+            fresh = adopt(self._rng.standard_normal((size, fresh.shape[1])))
+            lengths = to_vector(xp.linalg.vector_norm(fresh, axis=0))
+        fresh = fresh / adopt(lengths)[None, :]
+        for _ in range(3):
+            if self._basis is not None:
+                fresh = fresh - self._basis @ (xp.matrix_transpose(self._basis) @ fresh)
+            lengths = to_vector(xp.linalg.vector_norm(fresh, axis=0))
+            lost = lengths < 1e-6
+            if lost.any():  # a direction already in the basis: put a random one in its place
+                noise = self._rng.standard_normal((size, fresh.shape[1])) * lost / np.sqrt(size)
+                fresh = fresh * adopt(~lost)[None, :] + adopt(noise)
+            # One vector needs no factorisation, which can be slow on a device.
+            fresh = fresh / xp.linalg.vector_norm(fresh) if fresh.shape[1] == 1 else xp.linalg.qr(fresh)[0]
+        return fresh
+
+
 class _SampleSpace:
     """The matrix FFᵀ in place of FᵀF: where columns lie together in a file, a product takes one walk and not two."""
 
@@ -171,60 +250,66 @@ def _block_krylov(
     if start is not None:
         first[:, 0] = start
     fresh = operator.adopt(first)
-    basis: Array = None
-    images: Array = None
+    space = KrylovSpace(size, operator.matmat, rng, xp, operator.adopt)
     best = Eigenpairs(np.zeros(count), np.eye(size, count), np.inf)
     stalled = 0
     for _ in range(400):
-        fresh = _orthonormal_against(xp, basis, fresh, rng, operator)
-        image = operator.matmat(fresh)
-        basis = fresh if basis is None else xp.concat([basis, fresh], axis=1)
-        images = image if images is None else xp.concat([images, image], axis=1)
-        small = to_vector(xp.matrix_transpose(basis) @ images)
-        values, rotation = np.linalg.eigh((small + small.T) / 2)
-        values, rotation = values[::-1], rotation[:, ::-1]
-        lead = operator.adopt(np.ascontiguousarray(rotation[:, :width]))
-        ritz, ritz_image = basis @ lead, images @ lead
+        image = space.grow(fresh)
+        values, rotation = space.ritz()
+        ritz, ritz_image = space.turned(rotation[:, :width])
         defect = ritz_image - ritz * operator.adopt(values[None, :width])
         top = max(float(np.abs(values).max()), np.finfo(float).tiny)
-        residual = (
-            float(to_vector(xp.linalg.vector_norm(defect[:, : min(count, width, basis.shape[1])], axis=0)).max()) / top
-        )
+        wanted = min(count, width, space.width)
+        residual = float(to_vector(xp.linalg.vector_norm(defect[:, :wanted], axis=0)).max()) / top
         stalled = 0 if residual < 0.7 * best.residual else stalled + 1
         if residual < best.residual or best.residual == np.inf:
-            best = Eigenpairs(values[:count].copy(), to_vector(ritz[:, : min(count, basis.shape[1])]), residual)
-        full = basis.shape[1] >= size
+            best = Eigenpairs(values[:count].copy(), to_vector(ritz[:, : min(count, space.width)]), residual)
+        full = space.width >= size
         if residual <= goal or full or (stalled >= 12 and residual < 1e3 * goal) or late():
             break
-        if basis.shape[1] + width > largest:
-            kept = operator.adopt(np.ascontiguousarray(rotation[:, : 2 * width]))
-            basis, images = basis @ kept, images @ kept
+        if space.width + width > largest:
+            space.keep(rotation[:, : 2 * width])
         # The defects of the Ritz pairs span the new directions of the Krylov space.
-        fresh = image if basis.shape[1] <= width else defect
+        fresh = image if space.width <= width else defect
     return best
 
 
-def _orthonormal_against(
-    xp: Any, basis: Array | None, fresh: Array, rng: np.random.Generator, operator: Operator
-) -> Array:
-    """Orthonormalise new directions against the basis, twice for stability."""
-    room = operator.size - (0 if basis is None else basis.shape[1])
-    fresh = fresh[:, : min(room, fresh.shape[1])]
-    lengths = to_vector(xp.linalg.vector_norm(fresh, axis=0))
-    if not (lengths > 0).all() or not np.isfinite(lengths).all():
-        fresh = operator.adopt(rng.standard_normal((operator.size, fresh.shape[1])))
-        lengths = to_vector(xp.linalg.vector_norm(fresh, axis=0))
-    fresh = fresh / operator.adopt(lengths)[None, :]
-    for _ in range(3):
-        if basis is not None:
-            fresh = fresh - basis @ (xp.matrix_transpose(basis) @ fresh)
-        lengths = to_vector(xp.linalg.vector_norm(fresh, axis=0))
-        lost = lengths < 1e-6
-        if lost.any():  # a direction already in the basis: put a random one in its place
-            noise = rng.standard_normal((operator.size, fresh.shape[1])) * lost / np.sqrt(operator.size)
-            fresh = fresh * operator.adopt(~lost)[None, :] + operator.adopt(noise)
-        fresh, _ = xp.linalg.qr(fresh)
-    return fresh
+def leading_directions(operator: Operator, count: int, rng: np.random.Generator) -> tuple[Vector, Vector]:
+    """Return directions of sample space along which data vary most, and about the variances along them and the next.
+
+    The directions are orthonormal, shape (samples, count): Ritz vectors of a Krylov space of FFᵀ, without a matrix of
+    samples x samples. Each product is one walk over the factor F. For the same number of multiplications that is more
+    accurate than multiplying all directions again and again.
+    """
+    factor, xp = operator.factor(), operator.xp
+
+    def multiply(panel: Vector) -> Vector:
+        return to_vector(factor.sample_product(xp.asarray(panel, dtype=xp.float32, device=operator.device)))
+
+    width = min(math.ceil(SPARE * count / PRODUCTS) + 2, factor.depth)
+    space = KrylovSpace(factor.depth, multiply, rng)
+    fresh: Vector = rng.standard_normal((factor.depth, width))
+    for _ in range(PRODUCTS):
+        if space.width == factor.depth:
+            break
+        fresh = space.grow(fresh)
+    values, rotation = space.ritz()
+    return np.asarray(space.turned(rotation[:, :count])[0]), values
+
+
+def ends_of_spectrum(xp: Any, matrix: Array, steps: int) -> tuple[float, float]:
+    """Estimate, from within, the smallest and the largest eigenvalue of a symmetric matrix on any device."""
+    size, rng = int(matrix.shape[0]), np.random.default_rng(0)
+
+    def adopt(panel: Any) -> Array:
+        return xp.asarray(np.asarray(panel), dtype=matrix.dtype, device=device_of(matrix))
+
+    space = KrylovSpace(size, lambda panel: matrix @ panel, rng, xp, adopt)
+    fresh = adopt(rng.standard_normal((size, 1)))
+    for _ in range(min(steps, size)):
+        fresh = space.grow(fresh)
+    values, _ = space.ritz()
+    return float(values[-1]), float(values[0])
 
 
 def leading_on_support(
@@ -234,7 +319,7 @@ def leading_on_support(
     if support.size == 1:
         return float(operator.submatrix(support)[0, 0]), np.ones(1)
     # Columns of a file are best read once.
-    if support.size <= DENSE_SUPPORT * (4 if isinstance(operator, StreamedCovariance) else 1):
+    if support.size <= DENSE_SUPPORT * (4 if operator.cost.reads else 1):
         values, vectors = _largest_pairs(operator.submatrix(support), 1)
         return float(values[0]), vectors[:, 0]
     # In float64, so that int8 or float32 data still give an accurate vector.

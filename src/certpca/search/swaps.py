@@ -16,13 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from certpca.operators.base import Operator
-from certpca.operators.streamed import StreamedCovariance
 from certpca.runtime.arrays import Array, Indices, Vector, to_numpy, to_vector, top_k
 from certpca.runtime.budget import Late, never
 from certpca.search.krylov import leading_on_support
 
 GAIN_TOLERANCE = 1e-10  # relative improvement below which two supports count as equal
-CACHE_BYTES = 256 << 20  # columns of the support are kept between swaps up to this
+CACHE_BYTES = 256 << 20
 BATCH_BYTES = 64 << 20
 COLUMNS_AT_ONCE = 64  # between looks at the clock; from a file all at once, as each time is a walk over it
 
@@ -39,13 +38,20 @@ class SwapSearch:
     """A support with refitted loadings that moves to better ones. Host operators only.
 
     Members of the support stay in the slots they came into; `support` sorts them. Where it gets `late`, searches end
-    with what they have found.
+    with what they have found. Columns of the support are kept between swaps if they take at most `cache_bytes`.
     """
 
-    def __init__(self, operator: Operator, support: Indices, diagonal: Vector, late: Late = never) -> None:
+    def __init__(
+        self,
+        operator: Operator,
+        support: Indices,
+        diagonal: Vector,
+        late: Late = never,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> None:
         self._operator = operator
         self._diagonal = diagonal
-        self._late = late
+        self._late, self._cache_bytes = late, cache_bytes
         self._columns: Array | None = None
         self._settle(support, *leading_on_support(operator, support, late=late))
 
@@ -68,8 +74,8 @@ class SwapSearch:
         self._members, self.objective, self._loadings = members, objective, loadings
 
     def _cached_columns(self) -> Array | None:
-        if self._columns is None and 8 * self._operator.size * self.width <= CACHE_BYTES:
-            width = self.width if isinstance(self._operator, StreamedCovariance) else COLUMNS_AT_ONCE
+        if self._columns is None and 8 * self._operator.size * self.width <= self._cache_bytes:
+            width = self.width if self._operator.cost.reads else COLUMNS_AT_ONCE
             parts = []
             for first in range(0, self.width, width):
                 if self._late():

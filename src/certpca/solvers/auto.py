@@ -23,7 +23,6 @@ import numpy as np
 
 from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
 from certpca.operators.explicit import ExplicitOperator
-from certpca.operators.streamed import is_large_file
 from certpca.results.solution import Candidate
 from certpca.results.status import Status
 from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
@@ -81,7 +80,7 @@ class Auto:
             return Candidate(np.arange(operator.size), Status.CONVERGED)
         if progress.late():
             return Candidate(_of_a_column(operator, sparsity), Status.OUT_OF_BUDGET, largest_eigenvalue=math.nan)
-        frugal = is_large_file(operator)
+        frugal = operator.cost.dear
         accuracy = 1e-2 if frugal else 1e-4
         pairs = leading_eigenpairs(operator, self.eigenvectors, accuracy=accuracy, rng=rng, late=progress.late)
         value = float(pairs.values[0])
@@ -181,7 +180,7 @@ class Auto:
 
     def _polished(self, operator: Operator, support: Indices, diagonal: Vector, progress: Progress) -> SwapSearch:
         search = SwapSearch(operator, support, diagonal, progress.late)
-        if not is_large_file(operator):
+        if not operator.cost.dear:
             return self.polish(search, progress)
         count = min(operator.size, max(CONTENDERS * search.width, FEWEST_CONTENDERS))
         if count > LARGEST_FORMED_SIZE:

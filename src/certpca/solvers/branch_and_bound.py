@@ -10,15 +10,17 @@ from typing import ClassVar
 import numpy as np
 
 from certpca.bounds.proving import Prover
-from certpca.bounds.support_tree.search import TREE_PROOF, TreeSearch
-from certpca.bounds.support_tree.states import TreeStates
+from certpca.bounds.support_tree.nodes import Tree
+from certpca.bounds.support_tree.search import TreeSearch, searched
 from certpca.checker.limits import MOST_NODES
 from certpca.operators.base import Operator
 from certpca.results.certificate import PROVED_OPTIMAL
 from certpca.results.solution import Candidate
 from certpca.results.status import Status
+from certpca.runtime.arrays import Indices
 from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.resumable import once
 from certpca.search.krylov import leading_on_support
 from certpca.solvers.auto import Auto
 from certpca.solvers.base import register
@@ -36,7 +38,7 @@ class BranchAndBound:
 
     Parameters
     ----------
-    gap
+    target_gap
         Stop when the component is proved to be within this share of the optimum.
     nodes
         Largest number of nodes; zero for as many as can be checked, which are three million.
@@ -46,7 +48,7 @@ class BranchAndBound:
         Nodes visited at the same time. One step is one visit of each.
     """
 
-    gap: float = 1e-6
+    target_gap: float = 1e-6
     nodes: int = 0
     memory: float = 4.0
     workers: int = 1
@@ -56,8 +58,8 @@ class BranchAndBound:
 
     def __post_init__(self) -> None:
         """Check the settings."""
-        if not 0 <= self.gap < 1:
-            msg = f"gap must lie in [0, 1), got {self.gap}"
+        if not 0 <= self.target_gap < 1:
+            msg = f"target_gap must lie in [0, 1), got {self.target_gap}"
             raise InvalidProblemError(msg)
         if self.nodes < 0 or self.workers < 1 or not self.memory > 0:
             msg = "nodes must not be negative, and workers and memory must be positive"
@@ -71,46 +73,43 @@ class BranchAndBound:
                 "features; use solver='auto' with certify=True"
             )
             raise InvalidProblemError(msg)
-        start = progress.load("start")
-        if start is None:
-            with progress.setting_aside(SEARCHING * progress.remaining if progress.timed else 0.0):
-                start = Auto().propose(operator, sparsity, progress, rng).support
-            if not progress.exhausted:
-                progress.store("start", lambda: start, now=True)
-        matrix = operator.submatrix(np.arange(operator.size))
-        aim = max(self.gap - ROUNDINGS, 0.0)
-        search = TreeSearch(matrix, sparsity, start, aim)
-        states = TreeStates(search, progress)
-        states.take_up()
-        finished = True
-        begin, prover = progress.seconds, Prover(operator, sparsity)
-        preparing = prover.costs.preparing() if progress.timed else 0.0
+        aim = max(self.target_gap - ROUNDINGS, 0.0)
+        start = once(lambda: self._start(operator, sparsity, progress, rng), progress, "start", Indices)
+        search = TreeSearch(operator.submatrix(np.arange(operator.size)), sparsity, aim)
+        prover = Prover(operator, sparsity)
 
-        def late() -> bool:
-            return progress.exhausted or progress.late(preparing + TREE_PROOF * (progress.seconds - begin))
+        def reached(tree: Tree) -> bool:
+            return tree.upper_bound <= tree.value * (1 + aim)
 
-        for at in search.steps(late, self.workers):
-            going = progress.tick(at.value, at.upper_bound, at.note) and not late()
-            if at.upper_bound <= at.value * (1 + aim):
-                break
-            full = at.nodes >= (self.nodes or MOST_VISITED) or at.stored_bytes > self.memory * 2**30
-            if at.open_nodes and (not going or full):
-                finished = False
-                break
-            states.store()
-        states.store(now=True)
-        support = search.best.support
+        def full(tree: Tree) -> bool:
+            return tree.nodes >= (self.nodes or MOST_VISITED) or tree.stored_bytes > self.memory * 2**30
+
+        found = searched(
+            search,
+            start,
+            progress,
+            enough=lambda tree: reached(tree) or full(tree),
+            proof_seconds=prover.costs.preparing() if progress.timed else 0.0,
+            workers=self.workers,
+        )
+        finished = not found.open or reached(found)
+        support = found.best.support
         loadings = leading_on_support(operator, support)[1]
-        tree, evidence = search.certificate()
+        tree, evidence = search.certificate(found)
         certificate = prover.prove("search-tree", evidence, support, loadings, tree=tree, seconds=progress.seconds)
         progress.tick(certificate.objective, certificate.upper_bound)
-        status = _status(certificate.gap, self.gap) if finished else Status.OUT_OF_BUDGET
+        status = _status(certificate.gap, self.target_gap) if finished else Status.OUT_OF_BUDGET
         details = {
-            "nodes": float(search.nodes),
-            "root_bound": search.root_bound,
-            "stored_bytes": float(at.stored_bytes),
+            "nodes": float(found.nodes),
+            "root_bound": found.root_bound,
+            "stored_bytes": float(found.stored_bytes),
         }
         return Candidate(support, status, loadings, details=details, certificate=certificate)
+
+    @staticmethod
+    def _start(operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Indices:
+        with progress.setting_aside(SEARCHING * progress.remaining if progress.timed else 0.0):
+            return Auto().propose(operator, sparsity, progress, rng).support
 
 
 def _status(proved: float, asked: float) -> Status:

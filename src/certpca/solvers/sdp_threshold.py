@@ -37,7 +37,7 @@ class SdpThreshold:
 
     Parameters
     ----------
-    gap
+    target_gap
         Relative duality gap to which the relaxation is solved.
     accuracy
         Stop earlier, as soon as the rounded vector is within this share of the optimum.
@@ -49,7 +49,7 @@ class SdpThreshold:
         GiB that the dense steps may take, where a rank-one solution does not exist.
     """
 
-    gap: float = 1e-4
+    target_gap: float = 1e-4
     accuracy: float | None = None
     epsilon: float | None = None
     draws: int = 0
@@ -60,8 +60,8 @@ class SdpThreshold:
 
     def __post_init__(self) -> None:
         """Check the settings."""
-        if not 0 < self.gap < 1:
-            msg = f"gap must lie in (0, 1), got {self.gap}"
+        if not 0 < self.target_gap < 1:
+            msg = f"target_gap must lie in (0, 1), got {self.target_gap}"
             raise InvalidProblemError(msg)
         for name, value in (("accuracy", self.accuracy), ("epsilon", self.epsilon)):
             if value is not None and not 0 < value <= 1:
@@ -88,7 +88,7 @@ class SdpThreshold:
                 operator,
                 sparsity,
                 progress,
-                gap=self.gap,
+                gap=self.target_gap,
                 memory=self.memory * 2**30,
                 judge=None if self.accuracy is None else near_enough,
             )

@@ -14,36 +14,42 @@ from certpca.intake import DataOptions, as_operator
 from certpca.results.certificate import Certificate
 from certpca.results.codec import certificate_to_dict
 from certpca.results.solution import Solution
-from certpca.runtime.budget import Budget, Listener, Progress, begun
+from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.checkpoint import opened
-from certpca.solvers import solver_named
-from certpca.verbs.run_facts import digest, run_facts
-from certpca.verbs.solve import share_of_the_search, solved
+from certpca.solvers import Solver
+from certpca.verbs.run_facts import described, digest, run_facts
+from certpca.verbs.solve import require_narrow, share_of_the_search, solved_near_one
 from certpca.verbs.validation import (
-    checked_budget,
+    TARGET_GAP,
     checked_depth,
     checked_flag,
     checked_folder,
     checked_gap,
-    checked_listener,
+    checked_limits,
     checked_solution,
+    checked_solver,
     checked_sparsity,
     checked_warm,
     generator,
+    named_arguments,
+    refuse_without_effect,
 )
 
 
+@named_arguments
 def certify(
     data: Any,
     sparsity: int,
+    solver: str | Solver = "auto",
     *,
     solution: Solution | None = None,
-    target_gap: float = 0.01,
     branching: bool = True,
     warm: Certificate | None = None,
     semidefinite: bool = False,
     depth: int | None = None,
+    target_gap: float = TARGET_GAP,
     rng: int | np.random.Generator = 0,
+    time_limit: float | None = None,
     budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -53,32 +59,62 @@ def certify(
 
     Parameters
     ----------
-    data, options
-        As in `solve`. The bound is for the matrix they stand for, in its own units.
-    sparsity
+    data : array_like, DataFrame, reader or Operator
+        As in `solve`. The bound is for the matrix that data and `options` stand for, in its own units.
+    sparsity : int
         Largest allowed number of nonzero loadings.
-    solution
+    solver : str or Solver
+        What searches for a component to compare with, where no `solution` is given.
+    solution : Solution, optional
         A component to compare with; by default one is searched for.
-    target_gap
-        Stop when the component is proved to be within this share of the optimum.
-    branching
+    branching : bool
         Where the plain bound is not enough, search over supports if few features are left to decide, and split
         the directions of sample space otherwise.
-    warm
+    warm : Certificate, optional
         An earlier certificate of the same data, for this or a neighbouring sparsity.
-    semidefinite
+    semidefinite : bool
         Also solve the semidefinite relaxation, which can be the tighter one, and keep the smaller bound.
-    depth
+    depth : int, optional
         Work with this many directions of sample space and add a bound for the others: faster, and looser. Data with
         more than 8,192 samples and features are always treated so, with 256 directions, and then the bound for
         the others holds with a stated probability: the certificate is of kind ``l0-reduced-random``.
-    budget
-        Limits for the whole call: the time that the checker needs is set aside, and a valid certificate is returned
-        when they are reached, and after the first Ctrl-C. The cheapest one is made in any case. Without a budget, and
-        without a checkpoint, ten minutes; ``Budget()`` has no limits. `status` of the certificate says how it ended.
-    checkpoint
+    target_gap : float
+        Stop when the component is proved to be within this share of the optimum.
+    rng : int or numpy.random.Generator
+        Seed or generator of the search. The same seed gives the same answer.
+    time_limit : float, optional
+        Seconds for the whole call: the time that the checker needs is set aside, and a valid certificate is returned
+        then, and after the first Ctrl-C. The cheapest one is made in any case. By default ten minutes, or no limit with
+        a checkpoint; ``math.inf`` is no limit. `status` of the certificate says how it ended.
+    budget : Budget, optional
+        Limits steps too, in place of `time_limit`; ``Budget()`` has no limits.
+    listener : callable, optional
+        Called with a `Step` after each step; returning False ends the run.
+    checkpoint : path_like, optional
         A folder, new or left by the same call: a run that was killed or ended early goes on where it was, with the
         same result as if nothing had happened. Limits are for each run by itself.
+    **options : DataOptions
+        How data become a matrix, as in `solve`.
+
+    Returns
+    -------
+    Certificate
+        The bound with the evidence that proves it, and the best component known.
+
+    Raises
+    ------
+    InvalidProblemError
+        Where an argument has no meaning for these data, or would have no effect.
+    InvalidDataError
+        Where the data cannot be used as they are.
+    UnknownArgumentError
+        Where an argument has no such name.
+
+    See Also
+    --------
+    verify : Check a certificate against data.
+    solve : With ``certify=True``, find a component and prove how good it is.
+    save_certificate : Write it to files that anyone can check.
 
     Examples
     --------
@@ -90,12 +126,15 @@ def certify(
     goal = Goal(
         checked_gap(target_gap),
         checked_flag(branching, "branching"),
-        checked_warm(warm),
+        checked_warm(warm, Certificate, "certify"),
         checked_flag(semidefinite, "semidefinite"),
         depth=checked_depth(depth),
     )
+    method = checked_solver(solver)
+    if solution is not None:
+        refuse_without_effect("a solution is given", solver=None if solver == "auto" else solver)
     proving = checked_folder(checkpoint) is None
-    progress = begun(checked_budget(budget), checked_listener(listener), proving=proving)
+    progress = checked_limits(time_limit, budget, listener, proving=proving)
     seeded = generator(rng)
     operator = as_operator(data, **options)
     near = operator.near_one()
@@ -111,12 +150,14 @@ def certify(
             "solution": None if solution is None else digest(solution.support, solution.loadings),
             "warm": None if warm is None else digest(json.dumps(certificate_to_dict(warm)).encode()),
         }
-        return {**run_facts("certify", operator, rng), **asked, **given}
+        searched = {} if solver == "auto" else {"solver": described(method)}
+        return {**run_facts("certify", operator, rng), **asked, **given, **searched}
 
     with opened(checkpoint, facts) as states, progress.until_interrupted():
         if solution is None:
             search = progress.part(share_of_the_search(near, progress, proving=True), after=progress)
-            solution = solved(near, count, solver_named("auto"), True, seeded, search, None, states)
+            solution = solved_near_one(near, count, method, True, seeded, search, None, states)
+            require_narrow(solution.support, count, method)
         proof = progress.part(checkpoint=None if states is None else states.part("proof"), after=progress)
         goal = replace(goal, warm=None if goal.warm is None else in_data_units(goal.warm, -units))
         return in_data_units(find_certificate(near, count, solution.support, solution.loadings, goal, proof), units)

@@ -5,41 +5,46 @@ features without signal dilute the loadings, so the curve has a top. Stability s
 JRSS B 2010) asks which features are found again in random halves of the rows.
 """
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path as Folder
 from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from certpca.intake import DataOptions, as_operator
-from certpca.intake.build import from_rows
 from certpca.operators import Operator
-from certpca.readers.base import Reader
-from certpca.results.certificate import Source
 from certpca.results.path import Path
 from certpca.results.solution import Solution
-from certpca.runtime.array_kinds import is_sparse
-from certpca.runtime.arrays import Indices, Vector, namespace, to_vector
-from certpca.runtime.budget import Budget, Listener, Progress, begun
-from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.arrays import Vector
+from certpca.runtime.budget import Budget, Listener, Progress
+from certpca.runtime.checkpoint import opened
 from certpca.runtime.rounded import percent_up
+from certpca.solvers import Solver
 from certpca.verbs.path import path
+from certpca.verbs.run_facts import described, run_facts
+from certpca.verbs.sample_rows import SampleRows
 from certpca.verbs.validation import (
-    checked_budget,
-    checked_flag,
-    checked_gap,
-    checked_listener,
+    checked_choice,
+    checked_folder,
+    checked_limits,
+    checked_proof,
     checked_share,
+    checked_solver,
     checked_sparsities,
     checked_whole,
     generator,
+    named_arguments,
+    refuse_without_effect,
+    seeds,
 )
 
 Method = Literal["elbow", "cross-validation", "stability"]
-BLOCK_BYTES = 64 << 20  # of columns that are standardised at a time
 FEWEST_PARTS = 2  # of the rows that are looked at, whatever the limit
 CERTIFIED = 0.5  # share of a limit for the path on all rows where it is proved
 GRID = 16  # sparsities that are tried where none are given
+FOLDS, SUBSAMPLES, STABLE = 5, 20, 0.8  # unless they are given
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,21 +53,32 @@ class Choice:
 
     Parameters
     ----------
-    sparsity
+    sparsity : int
         The recommendation, one of `path.sparsities`.
-    reason
+    reason : str
         Why, in one sentence.
-    method
+    method : str
         How it was chosen.
-    path
+    path : Path
         The solutions on all rows.
-    scores
+    scores : ndarray
         The criterion at each sparsity: distance to the chord, share of variance explained in rows left out, or
         stability.
-    errors
+    errors : ndarray
         Standard errors of the scores below the best one, where there are folds; zeros elsewhere.
-    frequencies
+    frequencies : ndarray, optional
         For stability: how often each feature (column) was selected at each sparsity (row).
+
+    See Also
+    --------
+    choose_sparsity : What returns it.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> choice = certpca.choose_sparsity(certpca.pitprops(), range(1, 14))
+    >>> choice.sparsity == choice.solution.sparsity
+    True
     """
 
     sparsity: int
@@ -79,40 +95,57 @@ class Choice:
         return self.path.solutions[int(np.searchsorted(self.path.sparsities, self.sparsity))]
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw what is captured and proved at each sparsity, the criterion, and the recommendation; return the axes."""
-        from certpca.frontends.plots.figures import draw_choice
+        """Draw what is captured and proved at each sparsity, the criterion, and the recommendation.
 
-        return draw_choice(self.path, self.scores, self.errors, LABELS[self.method], self.sparsity, ax)
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default new axes.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes drawn on.
+        """
+        from certpca.plots import draw
+
+        return draw("choice", self.path, self.scores, self.errors, LABELS[self.method], self.sparsity, ax=ax)
 
     def __str__(self) -> str:
         """Give the reason."""
         return self.reason
 
 
+@named_arguments
 def choose_sparsity(
     data: Any,
     sparsities: Iterable[int] | None = None,
+    solver: str | Solver = "auto",
     *,
     method: Method = "elbow",
-    folds: int = 5,
-    subsamples: int = 20,
-    stable: float = 0.8,
+    folds: int | None = None,
+    subsamples: int | None = None,
+    stable: float | None = None,
     certify: bool = False,
-    target_gap: float = 0.01,
-    rng: int = 0,
+    target_gap: float | None = None,
+    rng: int | np.random.Generator = 0,
+    time_limit: float | None = None,
     budget: Budget | Progress | None = None,
     listener: Listener | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     **options: Unpack[DataOptions],
 ) -> Choice:
     """Recommend how many features a component should use.
 
     Parameters
     ----------
-    data, options
+    data : array_like, DataFrame, reader or Operator
         As in `solve`. All methods but the elbow need samples x features, not a covariance matrix.
-    sparsities
+    sparsities : iterable of int, optional
         What to choose from; by default 16 sizes from 1 to all features, in equal ratios.
-    method
+    solver : str or Solver
+        What searches, as in `path`.
+    method : {"elbow", "cross-validation", "stability"}
         ``"elbow"``: where the objective is farthest above the straight line between its ends, against the sparsity
         itself, not its logarithm: the objective is close to concave in the sparsity, so that its excess has one top;
         against the logarithm a curve that is still rising at the right end looks steepest there.
@@ -120,17 +153,48 @@ def choose_sparsity(
         out; the error is that of the difference to the best, fold by fold.
         ``"stability"``: the largest sparsity whose features are found again in at least a share `stable` of random
         halves of the rows, after taking off what chance would find.
-    folds, subsamples, stable
-        Number of folds, number of halves, and the share that counts as stable.
-    certify, target_gap
+    folds : int, optional
+        Number of folds of a cross-validation; by default 5.
+    subsamples : int, optional
+        Number of halves for stability; by default 20.
+    stable : float, optional
+        The share that counts as stable; by default 0.8.
+    certify : bool
         Also prove bounds for the path on all rows; see `path`.
-    rng
-        Seed of the splits and of all searches.
-    budget
-        Seconds for all of it together, in equal shares for the path on all rows and those on parts of them; steps for
-        each part of the work. Where time is short, fewer parts are looked at, two at least, and the reason says so.
-    listener
-        As in `path`.
+    target_gap : float, optional
+        Each proof ends when its component is within this share of the optimum; by default 0.01.
+    rng : int or numpy.random.Generator
+        Seed or generator of the splits and of all searches.
+    time_limit : float, optional
+        Seconds for all of it together, in equal shares for the path on all rows and those on parts of them; where time
+        is short, fewer parts are looked at, two at least, and the reason says so. By default ten minutes where there
+        are proofs and no checkpoint, else none.
+    budget : Budget, optional
+        Limits steps of each part of the work too, in place of `time_limit`; ``Budget()`` has no limits.
+    listener : callable, optional
+        Called with a `Step` after each step, whatever it is about; returning False ends the run.
+    checkpoint : path_like, optional
+        A folder, new or left by the same call: paths that were found are not searched for again.
+    **options : DataOptions
+        How data become a matrix, as in `solve`.
+
+    Returns
+    -------
+    Choice
+        The sparsity, the reason, and the path it was read off.
+
+    Raises
+    ------
+    InvalidProblemError
+        Where an argument has no meaning for these data, or would have no effect.
+    InvalidDataError
+        Where the data cannot be used as they are.
+    UnknownArgumentError
+        Where an argument has no such name.
+
+    See Also
+    --------
+    path : The solutions that are chosen from.
 
     Examples
     --------
@@ -139,30 +203,37 @@ def choose_sparsity(
     >>> choice.sparsity
     6
     """
-    if method not in LABELS:
-        msg = f"method must be one of {', '.join(LABELS)}, got {method!r}"
-        raise InvalidProblemError(msg)
-    checked_whole(folds, "folds", 2)
-    checked_whole(subsamples, "subsamples", 2)
-    checked_share(stable, "stable")
-    checked_gap(target_gap)
-    proving = checked_flag(certify, "certify")
-    progress = begun(checked_budget(budget), checked_listener(listener), proving=proving)
+    checked_choice(method, "method", LABELS)
+    if method != "cross-validation":
+        refuse_without_effect('it is for method="cross-validation"', folds=folds)
+    if method != "stability":
+        refuse_without_effect('it is for method="stability"', subsamples=subsamples, stable=stable)
+    folds = checked_whole(FOLDS if folds is None else folds, "folds", 2)
+    subsamples = checked_whole(SUBSAMPLES if subsamples is None else subsamples, "subsamples", 2)
+    stable = checked_share(STABLE if stable is None else stable, "stable")
+    gap = checked_proof(certify, target_gap)
+    searching = checked_solver(solver)
+    proving = gap is not None and checked_folder(checkpoint) is None
+    progress = checked_limits(time_limit, budget, listener, proving=proving)
     operator = as_operator(data, **options)
     grid = _grid(operator.size) if sparsities is None else checked_sparsities(sparsities, operator.size)
-    rows = None if method == "elbow" else _Rows(operator, method, folds if method == "cross-validation" else 2)
-
-    seeded = generator(rng)
+    rows = None if method == "elbow" else SampleRows(operator, method, folds if method == "cross-validation" else 2)
     repeats = 0 if rows is None else folds if method == "cross-validation" else subsamples
-    with progress.until_interrupted():
-        share = progress.part(1 / (1 + repeats) if not certify or not repeats else CERTIFIED)
-        whole = path(operator, grid, certify=certify, target_gap=target_gap, rng=rng, budget=share)
+
+    def facts() -> dict[str, Any]:
+        asked = {"sparsities": grid, "solver": described(searching), "method": method, "parts": repeats}
+        return {**run_facts("choose", operator, rng), **asked, "target_gap": gap}
+
+    splitting, *searches = seeds(rng, 2 + repeats)
+    with opened(checkpoint, facts), progress.until_interrupted():
+        parts = _Parts(progress, repeats, grid, solver, searches, checkpoint)
+        share = progress.part(1 / (1 + repeats) if gap is None or not repeats else CERTIFIED)
+        whole = parts.path(operator, share, certify=certify, target_gap=gap)
         if rows is None:
             return _elbow(whole)
-        parts = _Parts(progress, repeats, grid, rng)
         if method == "cross-validation":
-            return _cross_validation(whole, rows, parts, folds, seeded)
-        return _stability(whole, rows, parts, subsamples, stable, seeded)
+            return _cross_validation(whole, rows, parts, folds, generator(splitting))
+        return _stability(whole, rows, parts, subsamples, stable, generator(splitting))
 
 
 def _grid(size: int) -> list[int]:
@@ -172,9 +243,25 @@ def _grid(size: int) -> list[int]:
 class _Parts:
     """Fits paths to parts of the rows for as long as there is time, in equal shares, and to two parts in any case."""
 
-    def __init__(self, progress: Progress, count: int, grid: list[int], rng: int) -> None:
-        self._progress, self._count, self._grid, self._rng = progress, count, grid, rng
+    def __init__(
+        self,
+        progress: Progress,
+        count: int,
+        grid: list[int],
+        solver: str | Solver,
+        searches: list[Any],
+        checkpoint: str | os.PathLike[str] | None,
+    ) -> None:
+        self._progress, self._count, self._grid, self._solver = progress, count, grid, solver
+        self._searches, self._folder = iter(searches), checkpoint
+        self._paths = 0
         self.done = 0
+
+    def path(self, some: Operator, share: Progress, **more: Any) -> Path:
+        """Find a path, with a folder for its own states inside that of the run."""
+        states = None if self._folder is None else Folder(self._folder) / f"path-{self._paths}"
+        self._paths += 1
+        return path(some, self._grid, self._solver, rng=next(self._searches), budget=share, checkpoint=states, **more)
 
     @property
     def enough(self) -> bool:
@@ -185,7 +272,7 @@ class _Parts:
         """Fit one part."""
         share = self._progress.part(1 / max(self._count - self.done, 1))
         self.done += 1
-        return path(some, self._grid, rng=self._rng, budget=share)
+        return self.path(some, share)
 
     def told(self, what: str) -> str:
         """Say how many parts there were, and how many there should have been."""
@@ -195,71 +282,6 @@ class _Parts:
     def note(self) -> str:
         """Say why there were fewer parts than asked for."""
         return "" if self.done == self._count else " The limit was reached before the others."
-
-
-class _Rows:
-    """The samples behind an operator, to be fitted and judged in parts."""
-
-    def __init__(self, operator: Operator, method: str, parts: int) -> None:
-        self._names = operator.names
-        self._source: Source = operator.source()
-        if self._source.kind != "data":
-            msg = (
-                f"{method} needs the rows of the data, but the {operator.description} has none; "
-                'give samples x features, or use method="elbow"'
-            )
-            raise InvalidProblemError(msg)
-        if isinstance(self._source.values, Reader):
-            msg = f"{method} takes rows apart, but the data stay in a file that is read by columns; use method='elbow'"
-            raise InvalidProblemError(msg)
-        self.count = int(self._source.values.shape[0])
-        if self.count < 2 * parts:
-            msg = f"{method} needs at least two rows in each of {parts} parts, got {self.count} rows"
-            raise InvalidProblemError(msg)
-
-    def _take(self, chosen: Indices) -> Any:
-        values = self._source.values
-        if is_sparse(values):
-            return values[chosen]
-        xp = namespace(values)
-        return xp.take(values, xp.asarray(chosen), axis=0)
-
-    def operator(self, chosen: Indices) -> Operator:
-        """Stand for some of the rows, prepared as all of them are."""
-        return from_rows(self._take(chosen), self._source, self._names)
-
-    def explained(self, chosen: Indices, fitted: Operator, solutions: Iterable[Solution]) -> Vector:
-        """Return the share of some rows' variance that components explain, in the units of the rows they come from."""
-        part = self._take(chosen)
-        part = part.tocsc() if is_sparse(part) else to_vector(part)
-        centre, spread = fitted.standardisation()  # type: ignore[attr-defined]  # data operators have it
-        found = list(solutions)
-        used = np.unique(np.concatenate([solution.support for solution in found]))
-        place = np.searchsorted(used, np.arange(part.shape[1] + 1))
-        scaled = self._standardised(part, used, centre, spread)
-        scores = [scaled[:, place[solution.support]] @ solution.loadings for solution in found]
-        return np.array([float(score @ score) for score in scores]) / (self._total(part, centre, spread) or 1.0)
-
-    def _total(self, part: Any, centre: Vector, spread: Vector) -> float:
-        """Return the sum of squares of all standardised values."""
-        if is_sparse(part):
-            column = np.repeat(np.arange(part.shape[1]), np.diff(part.indptr))
-            there = np.where(np.isnan(part.data), centre[column], part.data) - centre[column]
-            zeros = part.shape[0] - np.diff(part.indptr)
-            return float(((there / spread[column]) ** 2).sum() + (zeros * (centre / spread) ** 2).sum())
-        width, total = max(1, BLOCK_BYTES // (8 * part.shape[0])), 0.0
-        for start in range(0, part.shape[1], width):
-            columns = np.arange(start, min(start + width, part.shape[1]))
-            total += float((self._standardised(part, columns, centre, spread) ** 2).sum())
-        return total
-
-    def _standardised(self, part: Any, columns: Indices, centre: Vector, spread: Vector) -> Vector:
-        values = part[:, columns]
-        values = np.array(values.toarray() if is_sparse(values) else values, dtype=np.float64)
-        if self._source.fill_missing:
-            hole = np.isnan(values) if self._source.missing is None else values == self._source.missing
-            values = np.where(hole, centre[columns], values)
-        return np.asarray((values - centre[columns]) / spread[columns])
 
 
 def _elbow(whole: Path) -> Choice:
@@ -277,7 +299,7 @@ def _elbow(whole: Path) -> Choice:
     return Choice(sparsity, reason + ".", "elbow", whole, scores, np.zeros_like(scores))
 
 
-def _cross_validation(whole: Path, rows: _Rows, parts: _Parts, folds: int, rng: np.random.Generator) -> Choice:
+def _cross_validation(whole: Path, rows: SampleRows, parts: _Parts, folds: int, rng: np.random.Generator) -> Choice:
     explained = []
     for left_out in np.array_split(rng.permutation(rows.count), folds):
         if parts.enough:
@@ -303,7 +325,7 @@ def _cross_validation(whole: Path, rows: _Rows, parts: _Parts, folds: int, rng: 
 
 def _stability(
     whole: Path,
-    rows: _Rows,
+    rows: SampleRows,
     parts: _Parts,
     subsamples: int,
     stable: float,

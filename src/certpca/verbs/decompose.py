@@ -1,164 +1,115 @@
 """Several components, one after the other, each from what the earlier ones leave of the matrix."""
 
 import math
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 
 from certpca.intake import DataOptions, as_operator
-from certpca.operators import Operator
-from certpca.operators.deflation import SEMIDEFINITE, checked_deflation, deflate
-from certpca.results.certificate import Certificate
+from certpca.operators.deflations import deflation_named, semidefinite_ones
 from certpca.results.solution import Solution
-from certpca.runtime.arrays import Vector, to_vector
-from certpca.runtime.budget import Budget, Listener, Progress, begun
+from certpca.runtime.budget import Budget, Listener, Progress
+from certpca.runtime.checkpoint import opened
 from certpca.runtime.errors import InvalidProblemError
-from certpca.runtime.rounded import percent_up
 from certpca.solvers import Solver
-from certpca.verbs.solve import solve
+from certpca.verbs.components import Components, as_columns, joint_variance, left_over, remaining_problem
+from certpca.verbs.run_facts import described, run_facts
+from certpca.verbs.solve import solved
 from certpca.verbs.validation import (
-    checked_budget,
     checked_counts,
     checked_flag,
-    checked_gap,
-    checked_listener,
+    checked_folder,
+    checked_limits,
+    checked_proof,
+    checked_solver,
     generator,
+    named_arguments,
+    refuse_without_effect,
+    seeds,
 )
 
+DEFLATION = "schur"
 NOTHING_LEFT = 1e-10  # share of the trace that is rounding once the rest is explained
-DEPENDENT = 1e-10  # share of a score's variance below which the earlier scores explain it
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Decomposition:
-    """Sparse components in the order in which they were found, and the variance they explain.
-
-    With V the loadings as columns, A the matrix and C = VᵀAV the covariance of the scores, variance has three
-    definitions. All agree on eigenvectors. The sum of the second is at most the third, and the third is at most the
-    sum of as many leading eigenvalues, which dense principal components reach; the sum of the first has no such
-    limit, as correlated components count the same variance twice.
-
-    Parameters
-    ----------
-    components
-        One `Solution` for each, in the indices of all features. Objective, gap and certificate are about the matrix
-        the component was found on, that is `problem(j)`.
-    explained_variance
-        Of each component by itself: v_jᵀAv_j, the diagonal of C.
-    adjusted_variance
-        Of each component beyond the ones before it: R_jj² with XV = QR, the pivots of C (Zou, Hastie & Tibshirani,
-        Journal of Computational and Graphical Statistics 15, 2006).
-    total_variance
-        Of all components together, by regression of the data on their scores: tr(C⁺VᵀA²V).
-    trace
-        tr A, what the ratios are shares of.
-    deflation
-        How a component is taken out of the matrix before the next is searched for; with `disjoint`, its features
-        are left out instead.
-    operator
-        The matrix A.
-    """
-
-    components: tuple[Solution, ...]
-    explained_variance: Vector
-    adjusted_variance: Vector
-    total_variance: float
-    trace: float
-    deflation: str
-    disjoint: bool
-    operator: Operator = field(repr=False)
-
-    @property
-    def loadings(self) -> Vector:
-        """The components as columns over all features."""
-        return _columns(self.operator.size, self.components)
-
-    @property
-    def explained_variance_ratio(self) -> Vector:
-        """Explained variance as a share of the trace."""
-        return self.explained_variance / (self.trace or 1.0)
-
-    @property
-    def adjusted_variance_ratio(self) -> Vector:
-        """Adjusted variance as a share of the trace."""
-        return self.adjusted_variance / (self.trace or 1.0)
-
-    @property
-    def total_variance_ratio(self) -> float:
-        """Total variance as a share of the trace."""
-        return self.total_variance / (self.trace or 1.0)
-
-    @property
-    def certificates(self) -> tuple[Certificate | None, ...]:
-        """The certificates of the components, each for its `problem`."""
-        return tuple(component.certificate for component in self.components)
-
-    def problem(self, component: int) -> Operator:
-        """Rebuild the matrix a component was found on, for `certpca.verify`.
-
-        With disjoint supports it has only the features that were left then.
-        """
-        if not 0 <= component < len(self.components):
-            msg = f"component must lie in 0..{len(self.components) - 1}, got {component}"
-            raise InvalidProblemError(msg)
-        return remaining_problem(self.operator, self.components[:component], self.deflation, disjoint=self.disjoint)
-
-    def __str__(self) -> str:
-        """Lay out the components as a table."""
-        how = "disjoint supports" if self.disjoint else f"{self.deflation} deflation"
-        lines = [
-            f"{len(self.components)} components of {self.operator.size} features, {how}: "
-            f"{self.total_variance_ratio:.2%} of the variance",
-            "   features  explained   adjusted  cumulative     gap",
-        ]
-        cumulative = np.cumsum(self.adjusted_variance_ratio)
-        for j, component in enumerate(self.components):
-            gap = percent_up(component.gap)
-            lines.append(
-                f"{j + 1:<3d}{component.support.size:8d} {self.explained_variance[j]:10.5g} "
-                f"{self.adjusted_variance[j]:10.5g} {cumulative[j]:11.2%} {gap:>7}"
-            )
-        return "\n".join(lines)
-
-
+@named_arguments
 def decompose(
     data: Any,
     n_components: int,
     sparsity: int | Sequence[int],
     solver: str | Solver = "auto",
     *,
-    deflation: str = "schur",
+    deflation: str | None = None,
     disjoint: bool = False,
     certify: bool = False,
-    target_gap: float = 0.01,
+    target_gap: float | None = None,
     rng: int | np.random.Generator = 0,
+    time_limit: float | None = None,
     budget: Budget | Progress | None = None,
     listener: Listener | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     **options: Unpack[DataOptions],
-) -> Decomposition:
+) -> Components:
     """Find several sparse components, each from what the earlier ones leave of the matrix.
 
     Parameters
     ----------
-    data, solver, certify, target_gap, rng, listener, options
-        As in `solve`; each component gets a certificate of its own, for the matrix it was found on.
-    n_components
+    data : array_like, DataFrame, reader or Operator
+        As in `solve`.
+    n_components : int
         How many. Fewer are returned where nothing is left to explain, and after Ctrl-C; where a limit is reached, the
         later ones are found by cheaper steps.
-    sparsity
+    sparsity : int or sequence of int
         Largest allowed number of nonzero loadings: one for all, or one for each component.
-    deflation
-        How a component is taken out of the matrix A. ``"schur"``: everything its scores explain by regression, so that
-        objectives are adjusted variances. ``"projection"``: its direction. ``"hotelling"`` and
+    solver : str or Solver
+        A name (see `available_solvers`) or a solver object with settings of its own.
+    deflation : str, optional
+        How a component is taken out of the matrix A. ``"schur"``, the default: everything its scores explain by
+        regression, so that objectives are adjusted variances. ``"projection"``: its direction. ``"hotelling"`` and
         ``"orthogonal-hotelling"``: its variance along its direction, or along the part of it that is orthogonal to
         the earlier components; what is left can have negative eigenvalues, so these two give no certificates.
-    disjoint
+    disjoint : bool
         Let no feature be in two components: leave out the features of the earlier ones instead of deflating.
-    budget
-        Seconds are for all components together, in equal shares; steps for each. The first Ctrl-C ends the run with the
-        components found so far.
+    certify : bool
+        Also prove how far from the optimum each component can be, for the matrix it was found on.
+    target_gap : float, optional
+        Each proof ends when its component is within this share of the optimum; by default 0.01.
+    rng : int or numpy.random.Generator
+        Seed or generator. The same seed gives the same answer.
+    time_limit : float, optional
+        Seconds for all components together, in equal shares, proofs included; by default ten minutes where there are
+        proofs and no checkpoint, else none. The first Ctrl-C ends the run with the components found so far.
+    budget : Budget, optional
+        Limits steps of each component too, in place of `time_limit`; ``Budget()`` has no limits.
+    listener : callable, optional
+        Called with a `Step` after each step; returning False ends the run.
+    checkpoint : path_like, optional
+        A folder, new or left by the same call: components that were found are not searched for again, and a proof goes
+        on where it was. Limits are for each run by itself.
+    **options : DataOptions
+        How data become a matrix, as in `solve`.
+
+    Returns
+    -------
+    Components
+        The components in the order in which they were found, and the variance they explain.
+
+    Raises
+    ------
+    InvalidProblemError
+        Where an argument has no meaning for these data, or would have no effect.
+    InvalidDataError
+        Where the data cannot be used as they are.
+    UnknownArgumentError
+        Where an argument has no such name.
+
+    See Also
+    --------
+    SparsePCA : The same for scikit-learn, with scores.
+    solve : One component.
 
     Examples
     --------
@@ -169,83 +120,50 @@ def decompose(
     >>> found.adjusted_variance_ratio.round(3).tolist()
     [0.307, 0.153, 0.125]
     """
-    checked_gap(target_gap)
-    proving = checked_flag(certify, "certify")
-    progress = begun(checked_budget(budget), checked_listener(listener), proving=proving)
-    generator(rng)
+    method = checked_solver(solver)
+    gap = checked_proof(certify, target_gap)
+    proving = gap is not None and checked_folder(checkpoint) is None
+    progress = checked_limits(time_limit, budget, listener, proving=proving)
+    if checked_flag(disjoint, "disjoint"):
+        refuse_without_effect("with disjoint=True features are left out instead", deflation=deflation)
+    deflation = DEFLATION if deflation is None else deflation
+    way = deflation_named(deflation)
     operator = as_operator(data, **options)
-    counts = checked_counts(n_components, sparsity, operator.size, disjoint=checked_flag(disjoint, "disjoint"))
-    checked_deflation(deflation)
-    if certify and len(counts) > 1 and not disjoint and deflation not in SEMIDEFINITE:
+    counts = checked_counts(n_components, sparsity, operator.size, disjoint=disjoint)
+    if certify and len(counts) > 1 and not disjoint and not way.semidefinite:
         msg = (
             f"{deflation} deflation can leave a matrix with negative eigenvalues, for which there are no certificates; "
-            f"use deflation={' or '.join(map(repr, SEMIDEFINITE))}"
+            f"use deflation={' or '.join(map(repr, semidefinite_ones()))}"
         )
         raise InvalidProblemError(msg)
+
+    def facts() -> dict[str, Any]:
+        asked = {"sparsities": counts, "solver": described(method), "deflation": deflation, "disjoint": disjoint}
+        return {**run_facts("decompose", operator, rng), **asked, "target_gap": gap}
+
     trace = operator.trace()
     found: list[Solution] = []
-    with progress.until_interrupted():
-        for number, count in enumerate(counts):
+    with opened(checkpoint, facts) as states, progress.until_interrupted():
+        for number, (count, seed) in enumerate(zip(counts, seeds(rng, len(counts)), strict=True)):
             problem = remaining_problem(operator, found, deflation, disjoint=disjoint)
             if found and not problem.trace() > NOTHING_LEFT * trace:
                 break
             # A proof may take all the time it is given, so what is left is shared by the components to come. Where
             # nothing is left, a solver still takes its cheapest step: every component that is asked for exists.
             share = progress.part(1 / (len(counts) - number))
+            part = None if states is None else states.part(f"component-{number}")
             # Features without variance left, whose starts solvers scale up, may overflow: they are then passed over.
             with np.errstate(over="ignore"):
-                solution = solve(problem, count, solver, rng=rng, budget=share, certify=certify, target_gap=target_gap)
+                solution = solved(problem, count, method, generator(seed), share, gap, part)
             if found and not solution.objective > 0:
                 break
-            support = _left_over(operator.size, found)[solution.support] if disjoint else solution.support
+            support = left_over(operator.size, found)[solution.support] if disjoint else solution.support
             found.append(replace(solution, support=support, size=operator.size))
             if progress.interrupted:
                 break
     near = operator.near_one()
     units = near.power - operator.power
-    adjusted, total = _joint_variance(near, _columns(operator.size, found))
+    adjusted, total = joint_variance(near, as_columns(operator.size, found))
     own = np.array([near.quadratic_form(component.support, component.loadings) for component in found])
     own, adjusted, total = np.ldexp(own, units), np.ldexp(adjusted, units), math.ldexp(total, units)
-    return Decomposition(tuple(found), own, adjusted, total, trace, deflation, disjoint, operator)
-
-
-def remaining_problem(operator: Operator, found: Sequence[Solution], deflation: str, *, disjoint: bool) -> Operator:
-    """Return what the components found so far leave of a matrix."""
-    if disjoint:
-        return operator.restrict(_left_over(operator.size, found)) if found else operator
-    for j, component in enumerate(found):
-        earlier = _columns(operator.size, found[:j])
-        operator = deflate(operator, component.support, component.loadings, deflation, earlier)
-    return operator
-
-
-def _left_over(size: int, found: Sequence[Solution]) -> Any:
-    free = np.ones(size, dtype=bool)
-    for component in found:
-        free[component.support] = False
-    return np.flatnonzero(free)
-
-
-def _columns(size: int, found: Sequence[Solution]) -> Vector:
-    columns = np.zeros((size, len(found)))
-    for j, component in enumerate(found):
-        columns[component.support, j] = component.loadings
-    return columns
-
-
-def _joint_variance(operator: Operator, loadings: Vector) -> tuple[Vector, float]:
-    """Return the adjusted variances and the total variance of components given as columns."""
-    panel = operator.xp.asarray(loadings, dtype=operator.xp.float64, device=operator.device)
-    images = to_vector(operator.matmat(panel))
-    scores = loadings.T @ images
-    scores = (scores + scores.T) / 2
-    values, vectors = np.linalg.eigh(scores)
-    kept = values > DEPENDENT * values[-1]
-    total = float(((images @ vectors[:, kept]) ** 2).sum(axis=0) @ (1 / values[kept])) if kept.any() else 0.0
-    floor = DEPENDENT * np.diag(scores)
-    pivots = np.zeros(len(scores))
-    for j in range(len(scores)):  # Cholesky, passing over scores that depend on earlier ones
-        if scores[j, j] > floor[j]:
-            pivots[j] = scores[j, j]
-            scores = scores - np.outer(scores[:, j], scores[:, j]) / pivots[j]
-    return pivots, total
+    return Components(tuple(found), own, adjusted, total, trace, deflation, disjoint, operator)

@@ -29,21 +29,23 @@ from certpca.results.path import Path
 from certpca.results.solution import Candidate, Solution, ending
 from certpca.results.status import Status
 from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
-from certpca.runtime.budget import Budget, Listener, Progress, begun
+from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.checkpoint import opened
 from certpca.search.krylov import leading_eigenpairs, leading_on_support
 from certpca.search.swaps import SwapSearch
 from certpca.solvers.auto import EVERY_COLUMN, PANEL, Auto
-from certpca.verbs.run_facts import run_facts
-from certpca.verbs.solve import solve
+from certpca.solvers.base import Solver
+from certpca.verbs.run_facts import described, run_facts
+from certpca.verbs.solve import require_narrow, solve, solved_near_one
 from certpca.verbs.validation import (
-    checked_budget,
-    checked_flag,
     checked_folder,
-    checked_gap,
-    checked_listener,
+    checked_limits,
+    checked_proof,
+    checked_solver,
     checked_sparsities,
     generator,
+    named_arguments,
+    seeds,
 )
 
 BETTER = 1 + 1e-9  # ratio of objectives from which a support is worth taking over
@@ -70,13 +72,16 @@ SECURING = 0.25  # share of the time that is left that a bound for all sparsitie
 FINALISTS = 1  # supports of each sparsity that are improved by swaps, on large problems
 
 
+@named_arguments
 def path(
     data: Any,
     sparsities: Iterable[int],
+    solver: str | Solver = "auto",
     *,
     certify: bool = False,
-    target_gap: float = 0.01,
+    target_gap: float | None = None,
     rng: int | np.random.Generator = 0,
+    time_limit: float | None = None,
     budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -86,23 +91,51 @@ def path(
 
     Parameters
     ----------
-    data, options
+    data : array_like, DataFrame, reader or Operator
         As in `solve`.
-    sparsities
+    sparsities : iterable of int
         Whole numbers in any order; each is solved once.
-    certify, target_gap
+    solver : str or Solver
+        ``"auto"`` searches all sparsities together; any other solver searches each by itself.
+    certify : bool
         Also prove how far from the optimum each can be, each proof starting from its neighbour's.
-    rng
+    target_gap : float, optional
+        Each proof ends when its component is within this share of the optimum; by default 0.01.
+    rng : int or numpy.random.Generator
         Seed or generator. The same seed gives the same path.
-    budget
-        Seconds for all sparsities together, proofs included; steps for each part of the work. The best path so far is
-        returned when they are reached, and after the first Ctrl-C. Without a budget a path with proofs ends after ten
-        minutes, unless it has a checkpoint; ``Budget()`` has no limits.
-    listener
+    time_limit : float, optional
+        Seconds for all sparsities together, proofs included. The best path so far is returned then, and after the first
+        Ctrl-C. By default a path with proofs ends after ten minutes, unless it has a checkpoint; ``math.inf`` is no
+        limit.
+    budget : Budget, optional
+        Limits steps of each part of the work too, in place of `time_limit`; ``Budget()`` has no limits.
+    listener : callable, optional
         Called with a `Step` after each step, whatever sparsity it is about; returning False ends the run.
-    checkpoint
+    checkpoint : path_like, optional
         A folder, new or left by the same call: a run that was killed or ended early goes on where it was, with the
         same result as if nothing had happened. Limits are for each run by itself.
+    **options : DataOptions
+        How data become a matrix, as in `solve`.
+
+    Returns
+    -------
+    Path
+        A solution for each sparsity, in increasing order.
+
+    Raises
+    ------
+    InvalidProblemError
+        Where an argument has no meaning for these data, or would have no effect.
+    InvalidDataError
+        Where the data cannot be used as they are.
+    UnknownArgumentError
+        Where an argument has no such name.
+
+    See Also
+    --------
+    choose_sparsity : Which of the sparsities.
+    solve : One sparsity.
+    save_path : Write a path to a file.
 
     Examples
     --------
@@ -113,16 +146,21 @@ def path(
     >>> found.entering(1).tolist(), found.nested
     ([6, 9], 1.0)
     """
-    checked_gap(target_gap)
-    proving = checked_flag(certify, "certify") and checked_folder(checkpoint) is None
-    progress = begun(checked_budget(budget), checked_listener(listener), proving=proving)
+    method = checked_solver(solver)
+    gap = checked_proof(certify, target_gap)
+    proving = gap is not None and checked_folder(checkpoint) is None
+    progress = checked_limits(time_limit, budget, listener, proving=proving)
     generator(rng)
     operator = as_operator(data, **options)
     wanted = checked_sparsities(sparsities, operator.size)
 
     def facts() -> dict[str, Any]:
-        asked = {"sparsities": wanted, "certify": certify, **({"target_gap": target_gap} if certify else {})}
-        return {**run_facts("path", operator, rng), **asked}
+        asked = {"sparsities": wanted, "certify": certify, **({} if gap is None else {"target_gap": gap})}
+        return {
+            **run_facts("path", operator, rng),
+            **asked,
+            **({} if solver == "auto" else {"solver": described(method)}),
+        }
 
     near = operator.near_one()
     units = near.power - operator.power
@@ -132,9 +170,9 @@ def path(
         search = _Search(near, wanted, whole)
         share = (1 - SEARCHING_BEFORE_PROOFS if certify else 1 - SEARCHING) * whole.remaining
         with whole.setting_aside(share if whole.timed else 0.0):
-            search.run(rng)
+            search.run(rng) if solver == "auto" else search.run_each(method, rng)
         status = ending(whole, Status.CONVERGED)
-        certificates = search.certificates(target_gap) if certify else [None] * len(wanted)
+        certificates = search.certificates(gap) if gap is not None else [None] * len(wanted)
         search.pad()
     solutions: list[Solution] = []
     for sparsity, support, loadings, certificate in zip(
@@ -245,6 +283,18 @@ class _Search:
             self._helped = False
         self._store(now=True)
 
+    def run_each(self, method: Solver, rng: int | np.random.Generator) -> None:
+        """Let a solver search each sparsity by itself."""
+        count = len(self._sparsities)
+        states = self._progress.checkpoint
+        for j, (sparsity, seed) in enumerate(zip(self._sparsities, seeds(rng, count), strict=True)):
+            part = None if states is None else states.part(f"search{sparsity}")
+            share = self._progress.part(1 / (count - j))
+            found = solved_near_one(self._operator, sparsity, method, True, generator(seed), share, None, part)
+            require_narrow(found.support, sparsity, method)
+            self._keep(j, found.support, found.loadings)
+            self.largest = found.objective / found.relative_objective if found.objective > 0 else 0.0
+
     def _search_middle(self, rng: int | np.random.Generator) -> None:
         middle = self._middle
         share = 1.0 if len(self._sparsities) == 1 else MIDDLE
@@ -269,7 +319,7 @@ class _Search:
     def _store(self, *, now: bool = False) -> None:
         """Store where the search stands, unless it was cut short since it was stored last."""
         if not self._progress.exhausted and not self._progress.cut_short:
-            self._progress.store("search", self._state, now=now)
+            self._progress.store("search", self._state(), now=now)
 
     def _state(self) -> dict[str, Any]:
         return {

@@ -13,47 +13,45 @@ from certpca.bounds.proof_costs import ProofCosts
 from certpca.intake import DataOptions, as_operator
 from certpca.operators import Operator, on_host
 from certpca.results.certificate import PROVED_OPTIMAL
-from certpca.results.codec import candidate_from_state, candidate_state
 from certpca.results.solution import Candidate, Solution, ending
 from certpca.results.status import Status
-from certpca.runtime.arrays import fix_sign
-from certpca.runtime.budget import Budget, Listener, Progress, begun
+from certpca.runtime.arrays import Indices, fix_sign
+from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.checkpoint import Checkpoint, opened
 from certpca.runtime.errors import InvalidProblemError
 from certpca.search.krylov import ROUGH, leading_eigenpairs
-from certpca.solvers import Solver, solver_named
+from certpca.solvers import Solver
 from certpca.verbs.judge import evaluate
 from certpca.verbs.run_facts import described, run_facts
 from certpca.verbs.validation import (
-    checked_budget,
     checked_flag,
     checked_folder,
-    checked_gap,
-    checked_listener,
+    checked_limits,
+    checked_proof,
+    checked_solver,
     checked_sparsity,
     generator,
+    named_arguments,
 )
 
 SEARCHING = 0.9  # share of a limit for the search itself
-
-
 SEARCHING_BEFORE_A_PROOF = 0.35  # share of what the checker leaves of it, once it has looked at the data
-
-
 LEAST_SEARCHING = 0.15
 
 
+@named_arguments
 def solve(
     data: Any,
     sparsity: int,
     solver: str | Solver = "auto",
     *,
     refit: bool = True,
+    certify: bool = False,
+    target_gap: float | None = None,
     rng: int | np.random.Generator = 0,
+    time_limit: float | None = None,
     budget: Budget | Progress | None = None,
     listener: Listener | None = None,
-    certify: bool = False,
-    target_gap: float = 0.01,
     checkpoint: str | os.PathLike[str] | None = None,
     **options: Unpack[DataOptions],
 ) -> Solution:
@@ -61,31 +59,55 @@ def solve(
 
     Parameters
     ----------
-    data
-        Samples x features (NumPy, scipy.sparse, pandas, polars, or another array library), or an
+    data : array_like, DataFrame, reader or Operator
+        Samples x features (NumPy, scipy.sparse, pandas, polars, or another array library), a reader of a file, or an
         operator from `from_data`, `from_matrix` or `from_kernel`.
-    sparsity
+    sparsity : int
         Largest allowed number of nonzero loadings.
-    solver
+    solver : str or Solver
         A name (see `available_solvers`) or a solver object with settings of its own.
-    refit
+    refit : bool
         Replace the algorithm's own loadings by the best ones on its support.
-    rng
+    certify : bool
+        Also prove how far from the optimum the answer can be.
+    target_gap : float, optional
+        The proof ends when the answer is within this share of the optimum; by default 0.01.
+    rng : int or numpy.random.Generator
         Seed or generator. The same seed gives the same answer.
-    budget
-        Limits on time and steps, for the whole call, proof included; the best answer so far is returned when they are
-        reached, and after the first Ctrl-C. Without a budget a call with `certify` ends after ten minutes, unless it
-        has a checkpoint; ``Budget()`` has no limits.
-    listener
+    time_limit : float, optional
+        Seconds for the whole call, proof included; the best answer so far is returned then, and after the first Ctrl-C.
+        By default a call with `certify` ends after ten minutes, unless it has a checkpoint; ``math.inf`` is no limit.
+    budget : Budget, optional
+        Limits steps too, in place of `time_limit`; ``Budget()`` has no limits.
+    listener : callable, optional
         Called with a `Step` after each step; returning False ends the run.
-    certify, target_gap
-        Also prove how far from the optimum the answer can be, stopping at that gap; see `certify`.
-    checkpoint
+    checkpoint : path_like, optional
         A folder, new or left by the same call: a run that was killed or ended early goes on where it was. That holds
         for ``"branch-and-bound"`` and for certificates; other solvers begin again unless they had finished.
-    **options
+    **options : DataOptions
         How data become a matrix: ``covariance=True`` where they are the matrix already, else
-        ``center``, ``scale``, ``missing``, ``ddof`` and ``names`` as in `from_data`.
+        ``center``, ``scale``, ``missing``, ``ddof``, ``device``, ``client`` and ``names`` as in `from_data`.
+
+    Returns
+    -------
+    Solution
+        The component, what it captures, and its certificate where one was asked for.
+
+    Raises
+    ------
+    InvalidProblemError
+        Where an argument has no meaning for these data, or would have no effect.
+    InvalidDataError
+        Where the data cannot be used as they are.
+    UnknownArgumentError
+        Where an argument has no such name.
+
+    See Also
+    --------
+    certify : Prove a bound for a component, with all settings of a proof.
+    path : Several sparsities at once.
+    decompose : Several components.
+    choose_sparsity : Which sparsity.
 
     Examples
     --------
@@ -95,31 +117,45 @@ def solve(
     3.9962
     >>> solution.names[:2]
     ('topdiam', 'length')
+    >>> certpca.solve(certpca.pitprops(), 7, certify=True, time_limit=60).gap <= 0.01
+    True
     """
-    method = solver_named(solver) if isinstance(solver, str) else solver
-    if not hasattr(method, "propose"):
-        msg = f"solver must be a name (see available_solvers) or a solver object, got {solver!r}"
-        raise InvalidProblemError(msg)
-    gap = checked_gap(target_gap) if checked_flag(certify, "certify") else None
+    method = checked_solver(solver)
+    gap = checked_proof(certify, target_gap)
     proving = gap is not None and checked_folder(checkpoint) is None
-    progress = begun(checked_budget(budget), checked_listener(listener), proving=proving)
+    progress = checked_limits(time_limit, budget, listener, proving=proving)
     seeded = generator(rng)
-    operator = as_operator(data, **options)
-    near = operator.near_one()
-    units = near.power - operator.power
-    progress.power += units
-    count = checked_sparsity(sparsity, operator.size)
     checked_flag(refit, "refit")
+    operator = as_operator(data, **options)
+    count = checked_sparsity(sparsity, operator.size)
 
     def facts() -> dict[str, Any]:
         asked = {"sparsity": count, "solver": described(method), "refit": refit, "certify": certify}
-        return {**run_facts("solve", operator, rng), **asked, **({"target_gap": target_gap} if certify else {})}
+        return {**run_facts("solve", operator, rng), **asked, **({} if gap is None else {"target_gap": gap})}
 
     with opened(checkpoint, facts) as states, progress.until_interrupted():
-        return solution_in_data_units(solved(near, count, method, refit, seeded, progress, gap, states), units)
+        return solved(operator, count, method, seeded, progress, gap, states, refit=refit)
 
 
 def solved(
+    operator: Operator,
+    count: int,
+    method: Solver,
+    rng: np.random.Generator,
+    progress: Progress,
+    target_gap: float | None,
+    states: Checkpoint | None,
+    *,
+    refit: bool = True,
+) -> Solution:
+    """Solve for the matrix near one, and give the answer in the units of the data."""
+    near = operator.near_one()
+    units = near.power - operator.power
+    progress.power += units
+    return solution_in_data_units(solved_near_one(near, count, method, refit, rng, progress, target_gap, states), units)
+
+
+def solved_near_one(
     operator: Operator,
     count: int,
     method: Solver,
@@ -149,12 +185,7 @@ def solved(
     certificate = candidate.certificate
     progress = progress.part(checkpoint=proof_states, after=search)
     if target_gap is not None:
-        if support.size > count:
-            msg = (
-                f"a certificate is about at most {count} loadings, but {method.name} returned {support.size}; "
-                "leave epsilon unset, or call certify apart"
-            )
-            raise InvalidProblemError(msg)
+        require_narrow(support, count, method)
         if certificate is None and _nothing_can_be_proved(operator, progress):
             progress.run_out()
         else:
@@ -190,6 +221,16 @@ def solved(
     )
 
 
+def require_narrow(support: Indices, count: int, method: Solver) -> None:
+    """Refuse to prove anything about more loadings than a certificate is about."""
+    if support.size > count:
+        msg = (
+            f"a certificate is about at most {count} loadings, but {method.name} returned {support.size}; "
+            "leave epsilon unset"
+        )
+        raise InvalidProblemError(msg)
+
+
 def share_of_the_search(operator: Operator, progress: Progress, *, proving: bool) -> float:
     """Return the share of the time that a search may take: what it finds is judged after it, and perhaps proved."""
     if not progress.timed:
@@ -210,13 +251,12 @@ def _nothing_can_be_proved(operator: Operator, progress: Progress) -> bool:
 def _proposed(
     operator: Operator, count: int, method: Solver, progress: Progress, rng: np.random.Generator
 ) -> Candidate:
-    state = progress.load("candidate")
-    if state is not None:
-        known = candidate_from_state(state)
+    known: Candidate | None = progress.load("candidate", Candidate)
+    if known is not None:
         if known.certificate is not None:
             verified(known.certificate, examiner_of(operator))
         return known
     seen = operator if method.runs_on_device else on_host(operator)
     candidate = method.propose(seen, count, progress, rng)
-    progress.finish("candidate", lambda: candidate_state(candidate))
+    progress.finish("candidate", candidate)
     return candidate

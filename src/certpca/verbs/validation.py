@@ -2,16 +2,88 @@
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
+from inspect import Parameter, signature
 from numbers import Real
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, get_args
 
 import numpy as np
 
-from certpca.results.certificate import Certificate
 from certpca.results.solution import Solution
-from certpca.runtime.budget import Budget, Progress
-from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.budget import Budget, Listener, Progress, begun
+from certpca.runtime.did_you_mean import did_you_mean
+from certpca.runtime.errors import InvalidProblemError, UnknownArgumentError
+from certpca.solvers import Solver, solver_named
+
+TARGET_GAP = 0.01  # where a proof ends unless it is told
+
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
+
+
+def named_arguments(function: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
+    """Ask what a wrong name was meant to be, before the function is called; it has to accept no more than it knows."""
+    known, by_position, owner = [], [], function.__qualname__.removesuffix(".__init__")
+    for name, parameter in signature(function).parameters.items():
+        if parameter.kind is Parameter.VAR_KEYWORD:  # a TypedDict says which
+            known += [key for part in get_args(parameter.annotation) for key in part.__annotations__]
+        else:
+            known.append(name)
+            by_position += [name] if parameter.kind is not Parameter.KEYWORD_ONLY else []
+
+    @wraps(function)
+    def called(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+        for name in kwargs:
+            if name not in known:
+                msg = f"{owner} has no argument {name!r}{did_you_mean(name, known)}"
+                raise UnknownArgumentError(msg)
+        if len(args) > len(by_position) and not by_position[1:]:
+            first, *others = known[len(by_position) :]
+            given = args[len(by_position)]
+            msg = f"{owner} takes its arguments by name, got {given!r}; write {owner}({first}={given!r}, {others[0]}=…)"
+            raise UnknownArgumentError(msg)
+        return function(*args, **kwargs)
+
+    return called
+
+
+def refuse_without_effect(reason: str, **given: Any) -> None:
+    """Refuse what was given although it would change nothing in this call."""
+    for name, value in given.items():
+        if value is not None:
+            msg = f"{name}={value!r} would have no effect: {reason}"
+            raise InvalidProblemError(msg)
+
+
+def checked_solver(solver: Any) -> Solver:
+    """Return the solver that a name stands for, or that is given."""
+    if isinstance(solver, str):
+        return solver_named(solver)
+    _require(hasattr(solver, "propose"), "solver", "a name (see available_solvers) or a solver object", solver)
+    method: Solver = solver
+    return method
+
+
+def checked_proof(certify: Any, target_gap: Any) -> float | None:
+    """Return the gap at which a proof ends, or None where none is asked for."""
+    if not checked_flag(certify, "certify"):
+        refuse_without_effect(
+            "it is where a proof ends, and none is asked for; add certify=True", target_gap=target_gap
+        )
+        return None
+    return TARGET_GAP if target_gap is None else checked_gap(target_gap)
+
+
+def checked_limits(
+    time_limit: Any, budget: Any, listener: Listener | None = None, *, proving: bool = False
+) -> Progress:
+    """Start the clock of a call with its limits; a call that is part of another is given that one's progress."""
+    if time_limit is not None and budget is not None:
+        msg = "give time_limit, or a budget, which can limit steps too, but not both"
+        raise InvalidProblemError(msg)
+    limits = checked_budget(budget) if time_limit is None else checked_time_limit(time_limit)
+    return begun(limits, checked_listener(listener), proving=proving)
 
 
 def checked_sparsity(sparsity: Any, size: int) -> int:
@@ -139,11 +211,29 @@ def checked_folder(checkpoint: Any) -> Any:
     return checkpoint
 
 
-def checked_warm(warm: Any) -> Certificate | None:
-    """Return an earlier certificate."""
-    _require(warm is None or isinstance(warm, Certificate), "warm", "a certificate, as certify returns it", warm)
-    certificate: Certificate | None = warm
-    return certificate
+def checked_warm(warm: Any, kind: type[Answer], verb: str) -> Answer | None:
+    """Return an earlier answer of a verb."""
+    what = f"a {kind.__name__.lower()}, as {verb} returns it"
+    _require(warm is None or isinstance(warm, kind), "warm", what, warm)
+    answer: Answer | None = warm
+    return answer
+
+
+def checked_position(component: Any, count: int) -> int:
+    """Return the position of one of several components."""
+    if not _is_whole(component) or not 0 <= component < count:
+        msg = f"component must lie in 0..{count - 1}, got {component!r}"
+        raise InvalidProblemError(msg)
+    return int(component)
+
+
+def checked_choice(value: Any, name: str, choices: Iterable[str]) -> str:
+    """Return one of several words."""
+    known = list(choices)
+    if value not in known:
+        msg = f"{name} must be one of {', '.join(known)}, got {value!r}{did_you_mean(value, known)}"
+        raise InvalidProblemError(msg)
+    return str(value)
 
 
 def checked_solution(solution: Any, size: int, sparsity: int) -> Solution | None:
@@ -165,8 +255,16 @@ def generator(rng: Any) -> np.random.Generator:
             raise TypeError
         return np.random.default_rng(rng)
     except (TypeError, ValueError) as error:
-        msg = f"rng (--seed) must be a whole number from 0 or a NumPy Generator, got {rng!r}"
+        msg = f"rng (random_state, --seed) must be a whole number from 0 or a NumPy Generator, got {rng!r}"
         raise InvalidProblemError(msg) from error
+
+
+def seeds(rng: Any, count: int) -> list[Any]:
+    """Return a seed or generator for each part of a run, whatever the other parts draw: a seed begins anew in each."""
+    if isinstance(rng, np.random.Generator):
+        return list(rng.spawn(count))
+    generator(rng)
+    return [rng] * count
 
 
 def _is_whole(value: Any) -> bool:

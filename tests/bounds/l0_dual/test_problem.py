@@ -9,8 +9,8 @@ from certpca.bounds.l0_dual.central_path import improve
 from certpca.bounds.l0_dual.problem import DualProblem
 
 
-def points(operator, sparsity, count):
-    problem = DualProblem(operator, sparsity)
+def points(operator, sparsity, count, **settings):
+    problem = DualProblem(operator, sparsity, **settings)
     return list(islice(improve(problem, problem.start()), count))
 
 
@@ -56,10 +56,24 @@ def test_runs_on_any_array_library(rng):
     assert strict[-1].bound == pytest.approx(plain[-1].bound, rel=1e-6)
 
 
-def test_single_precision_is_used_for_large_problems(rng, monkeypatch):
-    monkeypatch.setattr("certpca.bounds.l0_dual.features.SINGLE_FROM", 100)
+@pytest.mark.parametrize("form", ["data", "matrix", "directions"])
+def test_single_precision_is_used_for_large_problems(rng, form):
+    """That is, from a number of entries on, and with the same outcome but for what single precision loses."""
     data = rng.standard_normal((20, 60))
-    single = points(certpca.from_data(data), 6, 15)
-    monkeypatch.setattr("certpca.bounds.l0_dual.features.SINGLE_FROM", 10**9)
-    double = points(certpca.from_data(data), 6, 15)
-    assert min(p.bound for p in single) == pytest.approx(min(p.bound for p in double), rel=1e-3)
+    operator = certpca.from_matrix(np.cov(data.T)) if form == "matrix" else certpca.from_data(data)
+    directions = np.linalg.qr(rng.standard_normal((20, 15)))[0] if form == "directions" else None
+    entries = 60 * {"data": 20, "matrix": 60, "directions": 15}[form]
+    bounds = []
+    for single_from, dtype in ((entries - 1, np.float32), (entries, np.float64)):
+        problem = DualProblem(operator, 6, directions, single_from=single_from)
+        assert problem.rows.dtype == dtype
+        assert problem.rows.whole().dtype == dtype
+        bounds.append(min(point.bound for point in islice(improve(problem, problem.start()), 15)))
+    assert bounds[0] != bounds[1]
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-3)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_numbers_that_single_precision_cannot_square_stay_double(rng, scale):
+    operator = certpca.from_data(scale * rng.standard_normal((20, 60)))
+    assert DualProblem(operator, 6, single_from=0).rows.dtype == np.float64

@@ -17,7 +17,7 @@ from certpca import Certificate, CertificateError, load_certificate, save_certif
 from certpca.bounds.support_tree import visit
 from certpca.bounds.support_tree.search import TreeSearch
 from certpca.checker import examine, fingerprint
-from certpca.checker import search_tree as checker
+from certpca.checker.rules import search_tree as checker
 from certpca.results.certificate import Source
 from certpca.results.proof import Proof
 from tests.attacks.exact_arithmetic import FORMS, KINDS, Exact, exact, sources
@@ -310,11 +310,11 @@ def try_tampered(seed: int) -> str:
     judge = exact(source, sparsity)
     assert judge is not None
     best = max(judge.values, key=lambda support: judge.values[support])
-    search = TreeSearch(source.values, sparsity, np.array(best), 1e-6)
-    for at_least, _ in enumerate(search.steps(lambda: False)):
-        if at_least > 20:
-            break
-    nodes, evidence = search.certificate()
+    search = TreeSearch(source.values, sparsity, 1e-6)
+    found = search.start(np.array(best))
+    while found.open and found.nodes <= 20:
+        found = search.step(found, lambda: False)
+    nodes, evidence = search.certificate(found)
     tree = grown(nodes)
     loadings = optimal_loadings(judge, best)
     assert_true(examine(certificate_of(source, sparsity, tree, evidence, best, loadings), source), judge)

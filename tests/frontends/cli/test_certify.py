@@ -59,8 +59,20 @@ def test_verify_names_missing_files_with_status_two(certificate, table, tmp_path
     assert "not a certificate" in capsys.readouterr().err
 
 
-def test_warm_start_from_a_file(certificate, table):
-    assert main(["certify", str(table), "-k", "4", "--warm", str(certificate), "--no-branching"]) == 0
+def test_warm_start_from_a_file(tmp_path, capsys):
+    """A point that is good enough is taken as it is, although the target would be reached by a worse one."""
+    np.save(tmp_path / "noise.npy", np.random.default_rng(1).standard_normal((30, 100)))
+    asked = ["certify", str(tmp_path / "noise.npy"), "-k", "20", "--no-branching", "--json"]
+
+    def bound(*more):
+        capsys.readouterr()
+        assert main([*asked, *more]) == 0
+        return json.loads(capsys.readouterr().out)["upper_bound"]
+
+    stored = str(tmp_path / "tight.json")
+    tight, loose = bound("--target-gap", "0.01", "--output", stored), bound("--target-gap", "0.2")
+    assert tight < 0.99 * loose
+    assert bound("--target-gap", "0.2", "--warm", stored) == pytest.approx(tight, rel=1e-9)
 
 
 def test_solve_with_a_certificate_writes_it_beside_the_result(table, tmp_path, capsys):

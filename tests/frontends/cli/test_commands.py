@@ -260,6 +260,19 @@ def test_time_limit_is_a_status_not_an_error(run: Run, tmp_path: Path, rng: np.r
 BAD: dict[str, tuple[list[str], str]] = {
     "no command": ([], "required: command (see certpca --help)"),
     "unknown command": (["frobnicate"], "invalid choice: 'frobnicate'"),
+    "misspelt command": (["slove"], "did you mean 'solve'? (see certpca --help)"),
+    "misspelt option": (
+        ["solve", "{table}", "-k", "2", "--taget-gap=0.1"],
+        "unrecognized arguments: --taget-gap=0.1; did you mean '--target-gap'? (see certpca solve --help)",
+    ),
+    "misspelt option that is required": (
+        ["solve", "{table}", "--sparsty", "2"],
+        "required: -k/--sparsity; did you mean '--sparsity'?",
+    ),
+    "strange option": (
+        ["solvers", "--frobnicate"],
+        "arguments: --frobnicate (see certpca solvers --help)",
+    ),
     "no file": (["solve", "-k", "2"], "required: file (see certpca solve --help)"),
     "no sparsity": (["solve", "{table}"], "required: -k/--sparsity"),
     "sparsity not whole": (["solve", "{table}", "-k", "2.5"], "invalid int value: '2.5'"),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import certpca
-import certpca.frontends.plots.figures
 import certpca.frontends.report  # before names are replaced that it imports
+import certpca.plots
 from certpca.frontends.cli.main import main
 
 

@@ -98,11 +98,11 @@ def test_tampered_bound_is_refused(files):
         (["--path", "result.json"], "is not a path written by certpca"),
         (["--data", "data.npz", "--labels", "nothing"], "has no column 'nothing'; it has names, group, other"),
         (["--data", "data.npz", "--labels", "other"], "holds 2 labels, but there are 30 samples"),
-        (["--data", "data.npz", "--labels", "X"], "labels must be a list"),
+        (["--data", "data.npz", "--labels", "X"], "has no column 'X'; it has names, group, other"),
         (["--data", "data.npz", "--labels", "data.csv"], "one label on each line"),
         (["--output", "report.pdf"], "says no format"),
         (["--output", "nowhere/report.html"], "there is no folder"),
-        (["--largest", "0"], "at least one loading"),
+        (["--largest", "0"], "largest must be a whole number of at least 1"),
     ],
 )
 def test_bad_input_is_one_line_and_no_file(files, capsys, flags, message):

@@ -12,8 +12,8 @@ import pytest
 import scipy.sparse as sp
 
 import certpca
+from certpca.formats.arranging import Table
 from certpca.formats.suspicions import suspicions
-from certpca.formats.tables import Table
 from certpca.frontends.cli.main import main
 from tests.formats.test_reading import values
 

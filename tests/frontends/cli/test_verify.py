@@ -12,7 +12,8 @@ import pytest
 
 import certpca
 from certpca.frontends.cli.main import main
-from certpca.runtime.errors import CertificateError, InvalidProblemError
+from certpca.results.errors import CertificateError
+from certpca.runtime.errors import UnknownArgumentError
 from certpca.runtime.rounded import up
 
 
@@ -147,7 +148,7 @@ def test_expectations_in_python(rng: np.random.Generator) -> None:
     for expected in [*refusals, {"covariance": True}, {"max_gap": -1.0}]:
         with pytest.raises(CertificateError, match="expected"):
             certpca.verify(certificate, data, **expected)
-    with pytest.raises(InvalidProblemError, match="can be told to expect"):
+    with pytest.raises(UnknownArgumentError, match="verify has no argument"):
         certpca.verify(certificate, data, sparsty=2)  # type: ignore[call-arg]
     other = certpca.certify(np.nan_to_num(data), 2, ddof=0)
     with pytest.raises(CertificateError, match="less 1"):

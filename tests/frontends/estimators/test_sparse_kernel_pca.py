@@ -41,7 +41,7 @@ def test_scikit_learn_checks(estimator, check):
     ("kernel", "parameters"), [("linear", {}), ("rbf", {"gamma": 0.5}), ("polynomial", {"gamma": 0.2, "degree": 2})]
 )
 def test_all_samples_allowed_gives_kernel_pca(groups, kernel, parameters, center):
-    sparse = SparseKernelPCA(1, 60, kernel=kernel, center=center, **parameters).fit(groups)
+    sparse = SparseKernelPCA(n_components=1, sparsity=60, kernel=kernel, center=center, **parameters).fit(groups)
     matrix = certpca.from_kernel(
         groups, kernel, center=center, **({"coef0": 1} | parameters if kernel == "polynomial" else parameters)
     )
@@ -55,14 +55,14 @@ def test_all_samples_allowed_gives_kernel_pca(groups, kernel, parameters, center
 def test_new_points_are_scored_as_kernel_pca_does(groups):
     new = np.random.default_rng(0).standard_normal((7, 2))
     dense = KernelPCA(1, kernel="rbf", gamma=0.5).fit(groups)
-    sparse = SparseKernelPCA(1, 60, gamma=0.5).fit(groups)
+    sparse = SparseKernelPCA(n_components=1, sparsity=60, gamma=0.5).fit(groups)
     np.testing.assert_allclose(np.abs(sparse.transform(new)), np.abs(dense.transform(new)), atol=1e-6)
 
 
 def test_a_linear_kernel_is_the_explicit_problem(groups):
     centred = groups - groups.mean(axis=0)
     explicit = certpca.solve(centred @ centred.T, 5, covariance=True)
-    kernel = SparseKernelPCA(1, 5, kernel="linear").fit(groups)
+    kernel = SparseKernelPCA(n_components=1, sparsity=5, kernel="linear").fit(groups)
     assert kernel.solutions_[0].objective == pytest.approx(explicit.objective, rel=1e-9)
     assert kernel.support_.tolist() == explicit.support.tolist()
 
@@ -70,10 +70,10 @@ def test_a_linear_kernel_is_the_explicit_problem(groups):
 def test_precomputed_and_callable_equal_the_named_kernel(groups):
     from sklearn.metrics.pairwise import rbf_kernel
 
-    named = SparseKernelPCA(2, 6, gamma=0.5).fit(groups)
+    named = SparseKernelPCA(n_components=2, sparsity=6, gamma=0.5).fit(groups)
     matrix = rbf_kernel(groups, gamma=0.5)
-    given = SparseKernelPCA(2, 6, kernel="precomputed").fit(matrix)
-    own = SparseKernelPCA(2, 6, kernel=lambda a, b: rbf_kernel(a, b, gamma=0.5)).fit(groups)
+    given = SparseKernelPCA(n_components=2, sparsity=6, kernel="precomputed").fit(matrix)
+    own = SparseKernelPCA(n_components=2, sparsity=6, kernel=lambda a, b: rbf_kernel(a, b, gamma=0.5)).fit(groups)
     np.testing.assert_allclose(given.dual_coef_, named.dual_coef_, atol=1e-8)
     np.testing.assert_allclose(own.dual_coef_, named.dual_coef_, atol=1e-8)
     new = groups[:5] + 0.1
@@ -83,19 +83,19 @@ def test_precomputed_and_callable_equal_the_named_kernel(groups):
 
 
 def test_few_samples_separate_the_groups(groups):
-    scores = SparseKernelPCA(2, 5, gamma=0.2).fit_transform(groups)
+    scores = SparseKernelPCA(n_components=2, sparsity=5, gamma=0.2).fit_transform(groups)
     labels = np.repeat([0, 1, 2], 20)
     assert LogisticRegression().fit(scores, labels).score(scores, labels) == 1.0
 
 
 def test_few_samples_tell_two_moons_apart():
     points, labels = make_moons(200, noise=0.05, random_state=0)
-    scores = SparseKernelPCA(4, 12, gamma=8.0).fit_transform(points)
+    scores = SparseKernelPCA(n_components=4, sparsity=12, gamma=8.0).fit_transform(points)
     assert LogisticRegression(C=100.0).fit(scores, labels).score(scores, labels) > 0.9
 
 
 def test_certificates_are_about_the_kernel_matrix(groups):
-    model = SparseKernelPCA(1, 4, gamma=0.5, certify=True, target_gap=0.05).fit(groups)
+    model = SparseKernelPCA(n_components=1, sparsity=4, gamma=0.5, certify=True, target_gap=0.05).fit(groups)
     certificate = model.solutions_[0].certificate
     assert certificate is not None
     assert certificate.gap <= 0.05
@@ -106,10 +106,12 @@ def test_certificates_are_about_the_kernel_matrix(groups):
 def test_pipeline_grid_search_pandas_and_pickle(groups):
     labels = np.repeat([0, 1, 2], 20)
     search = GridSearchCV(
-        make_pipeline(SparseKernelPCA(2, gamma=0.2), LogisticRegression()), {"sparsekernelpca__sparsity": [2, 6]}, cv=3
+        make_pipeline(SparseKernelPCA(n_components=2, gamma=0.2), LogisticRegression()),
+        {"sparsekernelpca__sparsity": [2, 6]},
+        cv=3,
     )
     assert search.fit(groups, labels).best_score_ > 0.9
-    model = clone(SparseKernelPCA(2, 5, gamma=0.2)).set_output(transform="pandas").fit(groups)
+    model = clone(SparseKernelPCA(n_components=2, sparsity=5, gamma=0.2)).set_output(transform="pandas").fit(groups)
     frame = model.transform(pandas.DataFrame(groups).to_numpy())
     assert list(frame.columns) == ["sparsekernelpca0", "sparsekernelpca1"]
     again = pickle.loads(pickle.dumps(model))
@@ -126,7 +128,7 @@ def test_bad_input_is_named(groups):
         SparseKernelPCA(kernel="laplace").fit(groups)
     with pytest.raises(certpca.CertpcaError, match="sparsity"):
         SparseKernelPCA(sparsity=61).fit(groups)
-    with pytest.warns(ConvergenceWarning, match="time limit"):
+    with pytest.warns(ConvergenceWarning, match="SparseKernelPCA stopped at the budget"):
         SparseKernelPCA(sparsity=5, time_limit=1e-6).fit(groups)
 
 

@@ -60,6 +60,19 @@ def _path(**more: Any) -> certpca.Path:
     return certpca.path(planted(25, 300, 3, 1.5), [4, 8, 12], certify=True, target_gap=0.01, **more)
 
 
+def _path_of_one_solver(**more: Any) -> certpca.Path:
+    return certpca.path(planted(40, 30, 0, 0.0), [3, 5], "branch-and-bound", **more)
+
+
+def _components(**more: Any) -> certpca.Components:
+    return certpca.decompose(planted(25, 300, 3, 1.5), 2, 8, certify=True, **more)
+
+
+def _choice(**more: Any) -> certpca.Path:
+    data = planted(25, 100, 3, 1.5)
+    return certpca.choose_sparsity(data, [4, 8], method="cross-validation", folds=2, certify=True, **more).path
+
+
 RUNS: dict[str, Run] = {
     "cover": _cover,
     "shrunk": _shrunk,
@@ -70,6 +83,9 @@ RUNS: dict[str, Run] = {
     "certified": _certified,
     "device": _device,
     "path": _path,
+    "path-of-one-solver": _path_of_one_solver,
+    "components": _components,
+    "choice": _choice,
 }
 
 
@@ -77,6 +93,8 @@ def said(answer: Any) -> list[Any]:
     """Return what an answer says, but for the time it took."""
     if isinstance(answer, certpca.Path):
         return [part for solution in answer.solutions for part in said(solution)]
+    if isinstance(answer, certpca.Components):
+        return [part for solution in answer.components for part in said(solution)]
     if isinstance(answer, certpca.Certificate):
         facts = [answer.kind, answer.outside, *answer.support.tolist()]
         return [*facts, pytest.approx(answer.upper_bound, rel=1e-9), pytest.approx(answer.objective, rel=1e-9)]

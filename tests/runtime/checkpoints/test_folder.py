@@ -19,6 +19,7 @@ from certpca.frontends.cli.main import main
 from certpca.genotypes.plink_writing import write_plink
 from certpca.results.files import load_path, save_path
 from certpca.runtime import checkpoint
+from certpca.runtime.atomic_write import write_bytes_whole
 from certpca.runtime.checkpoint import Checkpoint, opened
 from certpca.runtime.errors import DataFileError
 from tests.runtime.checkpoints.problems import RUNS, assert_as_if_uninterrupted, names_in, planted, uninterrupted
@@ -46,7 +47,7 @@ def test_state_comes_back_exactly(states: Checkpoint) -> None:
         "arrays": {"a": twice, "b": twice, "fortran": np.asfortranarray(twice), "single": twice.astype(np.float32)},
         "empty": np.zeros((0, 3), dtype=np.intp),
     }
-    states.store("some", lambda: state)
+    states.store("some", state)
     back = states.load("some")
     for name, array in state["arrays"].items():
         np.testing.assert_array_equal(back["arrays"][name], array)
@@ -67,10 +68,10 @@ def test_what_was_never_stored_is_none(states: Checkpoint) -> None:
 
 
 def test_states_that_follow_quickly_are_left_out_unless_they_must_not(states: Checkpoint) -> None:
-    states.store("some", lambda: 1)
-    states.store("some", lambda: 2)
+    states.store("some", 1)
+    states.store("some", 2)
     assert states.load("some") == 1
-    states.store("some", lambda: 3, now=True)
+    states.store("some", 3, now=True)
     assert states.load("some") == 3
 
 
@@ -78,23 +79,23 @@ def test_storing_takes_a_small_share_of_the_time(states: Checkpoint, monkeypatch
     clock = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
 
-    def slow() -> float:
+    def slowly(*arguments: Any) -> None:
         clock[0] += 5.0  # as long as storing takes
-        return clock[0]
+        write_bytes_whole(*arguments)
 
-    states.store("some", slow)
-    for wait, stored in [(49.0, 5.0), (2.0, 61.0)]:
+    monkeypatch.setattr(checkpoint, "write_bytes_whole", slowly)
+    states.store("some", "first")
+    for wait, stored in [(49.0, "first"), (2.0, "second")]:
         clock[0] += wait
-        states.store("some", slow)
+        states.store("some", "second")
         assert states.load("some") == stored
-        clock[0] = max(clock[0], 54.0)
 
 
 def test_parts_share_no_names_and_finish_alone(states: Checkpoint) -> None:
     first, second = states.part("k1"), states.part("k12")
     for part in (first, second):
-        part.store("root", lambda: 1)
-    first.finish("certificate", lambda: 2)
+        part.store("root", 1)
+    first.finish("certificate", 2)
     assert first.load("root") is None
     assert first.load("certificate") == 2
     assert second.load("root") == 1
@@ -233,9 +234,9 @@ def test_pickles_are_not_read(states: Checkpoint, tmp_path: Path) -> None:
 
 def test_missing_file_that_another_refers_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     RUNS["cover"](checkpoint=tmp_path, listener=lambda step: "proof.cover" not in names_in(tmp_path))
-    (tmp_path / "proof.region-2.npz").unlink()
+    (tmp_path / "proof.cover-kept-0.npz").unlink()
     with pytest.raises(
-        DataFileError, match=r"proof\.region-2\.npz' .* is damaged \(it is missing\); remove the folder"
+        DataFileError, match=r"proof\.cover\.npz' .* is damaged \(what it refers to is missing\); remove the folder"
     ):
         RUNS["cover"](checkpoint=tmp_path)
 
@@ -243,8 +244,8 @@ def test_missing_file_that_another_refers_to(tmp_path: Path, monkeypatch: pytest
 def test_checkpoint_of_another_format(tmp_path: Path) -> None:
     RUNS["tree"](checkpoint=tmp_path)
     facts = json.loads((tmp_path / "run.json").read_text())
-    (tmp_path / "run.json").write_text(json.dumps(facts | {"format": "certpca checkpoint 0"}))
-    with pytest.raises(DataFileError, match="format was 'certpca checkpoint 0' there"):
+    (tmp_path / "run.json").write_text(json.dumps(facts | {"format": "certpca checkpoint 1"}))
+    with pytest.raises(DataFileError, match="format was 'certpca checkpoint 1' there"):
         RUNS["tree"](checkpoint=tmp_path)
 
 

@@ -116,6 +116,9 @@ def dying_after(stores: int) -> Callable[..., None]:
         ("certified", 13),
         ("device", 19),
         ("path", 30),
+        ("path-of-one-solver", 5),
+        ("components", 5),
+        ("choice", 7),
     ],
 )
 def test_dies_again_and_again(name: str, stores: int, tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ def dual_depth(operator: Operator) -> int:
     return int(operator.size if source.kind == "matrix" else min(source.values.shape))
 
 
-def sample_space_rows(operator: Operator) -> RowBlocks:
+def sample_space_rows(operator: Operator, single_from: int = SINGLE_FROM) -> RowBlocks:
     """Return features as rows, in the sample space that the checker will use for the same matrix.
 
     That is the space of samples, or, where samples outnumber features or there are none, that of the matrix's
-    symmetric square root.
+    symmetric square root. From `single_from` entries on they are in single precision.
     """
     xp, size = operator.xp, operator.size
     source = operator.source()
@@ -33,7 +33,7 @@ def sample_space_rows(operator: Operator) -> RowBlocks:
             f"allowed up to {LARGEST_FORMED_SIZE}"
         )
         raise InvalidProblemError(msg)
-    dtype = _precision(operator, size * depth)
+    dtype = _precision(operator, size * depth, single_from)
     if source.kind == "matrix" or source.values.shape[0] > size:
         matrix = xp.asarray(operator.submatrix(np.arange(size)), dtype=xp.float64, device=operator.device)
         values, vectors = xp.linalg.eigh(matrix)
@@ -42,12 +42,12 @@ def sample_space_rows(operator: Operator) -> RowBlocks:
     return feature_rows(operator, dtype)
 
 
-def rows_along(operator: Operator, directions: Vector) -> RowBlocks:
+def rows_along(operator: Operator, directions: Vector, single_from: int = SINGLE_FROM) -> RowBlocks:
     """Return features as rows in coordinates of a few directions, reading the factor once."""
-    dtype = _precision(operator, operator.size * directions.shape[1])
+    dtype = _precision(operator, operator.size * directions.shape[1], single_from)
     return feature_rows(operator, dtype, operator.xp.asarray(directions, dtype=dtype, device=operator.device))
 
 
-def _precision(operator: Operator, entries: int) -> Any:
+def _precision(operator: Operator, entries: int, single_from: int) -> Any:
     ordinary = 1e-12 < operator.trace() / operator.size < 1e12
-    return operator.xp.float32 if entries > SINGLE_FROM and ordinary else operator.xp.float64
+    return operator.xp.float32 if entries > single_from and ordinary else operator.xp.float64

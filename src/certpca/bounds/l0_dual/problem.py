@@ -19,13 +19,13 @@ to G for σ ≥ 0.
 
 import math
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from certpca.bounds.l0_dual.blocks import dual_sums, held_by, panel_of, solved
-from certpca.bounds.l0_dual.features import rows_along, sample_space_rows
+from certpca.bounds.l0_dual.features import SINGLE_FROM, rows_along, sample_space_rows
 from certpca.bounds.l0_dual.row_blocks import finished_gram
 from certpca.operators.base import Operator
 from certpca.runtime.arrays import Array, Indices, Vector, to_vector
@@ -57,28 +57,33 @@ class DualPoint:
         basis, weights = to_vector(self.basis), to_vector(self.weights)
         return np.asarray((basis * weights) @ basis.T)
 
-    def state(self) -> dict[str, Any]:
-        """Return everything, on the host."""
-        return {
-            **{field.name: getattr(self, field.name) for field in fields(self)},
-            "basis": to_vector(self.basis),
-            "weights": to_vector(self.weights),
-        }
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guess:
+    """Where the search for ρ and θ begins, for the scaled problem; no ρ where nothing is known."""
+
+    level: float | None
+    theta: Array
 
 
 class DualProblem:
     """The features as rows, scaled so that the largest eigenvalue is one.
 
     With `directions` of sample space, only what the features have along these: a smaller problem about a part of the
-    matrix.
+    matrix. From `single_from` entries on the rows are in single precision.
     """
 
-    def __init__(self, operator: Operator, sparsity: int, directions: Vector | None = None) -> None:
+    def __init__(
+        self, operator: Operator, sparsity: int, directions: Vector | None = None, *, single_from: int = SINGLE_FROM
+    ) -> None:
         xp = operator.xp
-        rows = sample_space_rows(operator) if directions is None else rows_along(operator, directions)
+        if directions is None:
+            rows = sample_space_rows(operator, single_from)
+        else:
+            rows = rows_along(operator, directions, single_from)
         self.xp, self.device = xp, operator.device
         self.sparsity = sparsity
-        size, self.depth = rows.shape
+        self.depth = rows.shape[1]
         gram = rows.gram()
         values, vectors = xp.linalg.eigh((gram + xp.matrix_transpose(gram)) / 2)
         self.scale = float(values[-1])
@@ -89,13 +94,18 @@ class DualProblem:
         self._spread = to_vector(values) / self.scale
         self._axes = vectors
         self.lengths = self.rows.lengths()
-        self._theta = xp.zeros(size, dtype=xp.float64, device=self.device)
-        self._level: float | None = None
 
     def at(self, sparsity: int) -> "DualProblem":
-        """Return the problem for another sparsity; the two share the rows and nothing that changes."""
+        """Return the problem for another sparsity; the two share the rows."""
         other = copy(self)
-        other.sparsity, other._level = sparsity, None
+        other.sparsity = sparsity
+        return other
+
+    def on(self, features: Indices) -> "DualProblem":
+        """Return the problem for some of the features."""
+        other = copy(self)
+        other.rows = self.rows.take(features)
+        other.lengths = self.xp.take(self.lengths, self.xp.asarray(features, device=self.device), axis=0)
         return other
 
     def start(self, direction: Vector | None = None, share: float = 0.2) -> Array:
@@ -113,34 +123,15 @@ class DualProblem:
         there = self.xp.asarray(weights, dtype=self.xp.float64, device=self.device)
         return (self._axes * there[None, :]) @ self.xp.matrix_transpose(self._axes)
 
-    def warm_start(self, level: float | None, theta: Vector | None) -> None:
-        """Begin the next search for ρ and θ where another ended (both in the matrix's own units)."""
-        self._level = None if level is None else level / self.scale
-        if theta is not None:
-            self._theta = self.xp.asarray(theta / self.scale, dtype=self.xp.float64, device=self.device)
-
-    def state(self) -> dict[str, Any]:
-        """Return what changes while optimising: where the next search for ρ and θ begins."""
-        return {"level": self._level, "theta": to_vector(self._theta)}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
-        self._level, self._theta = state["level"], self.adopt(state["theta"])
+    def guess(self, level: float | None = None, theta: Vector | None = None) -> Guess:
+        """Return where a search for ρ and θ begins; what is known of them is in the matrix's own units."""
+        count = int(self.lengths.shape[0])
+        there = self.adopt(np.zeros(count) if theta is None else theta / self.scale)
+        return Guess(None if level is None else level / self.scale, there)
 
     def adopt(self, array: Vector) -> Array:
         """Place host numbers where the rows are."""
         return self.xp.asarray(array, dtype=self.xp.float64, device=self.device)
-
-    def point(self, state: dict[str, Any]) -> DualPoint:
-        """Return the dual point of a state."""
-        return DualPoint(**{**state, "basis": self.adopt(state["basis"]), "weights": self.adopt(state["weights"])})
-
-    def keep(self, features: Indices) -> None:
-        """Go on with fewer features."""
-        chosen = self.xp.asarray(np.asarray(features), device=self.device)
-        self.rows = self.rows.take(np.asarray(features))
-        self.lengths = self.xp.take(self.lengths, chosen, axis=0)
-        self._theta = self.xp.take(self._theta, chosen, axis=0)
 
     def directions(self, support: Any, loadings: Vector) -> Vector:
         """Return the direction of sample space that sparse loadings point to."""
@@ -150,23 +141,23 @@ class DualProblem:
         """Return what the features have along directions of sample space, shape (features, directions)."""
         return to_vector(self.rows.times(directions))
 
-    def evaluate(self, basis: Array, weights: Array, tolerance: float) -> "Evaluation":
+    def evaluate(self, basis: Array, weights: Array, tolerance: float, guess: Guess) -> "Evaluation":
         """Compute ψ, its level, its gradient in the basis, and the diagonal of its Hessian."""
         xp, k, rows = self.xp, self.sparsity, self.rows
         place = rows.place
         panels = rows.map("panel", panel_of, basis=place.share(xp.astype(basis, rows.dtype)))
         high, low = float(xp.max(self.lengths)), 0.0
         passes = 6
-        if self._level is None:
+        if guess.level is None:
             values = to_vector(rows.joined(place.map("level", held_by, panels, weights=weights)))
             level = 0.7 * float(np.partition(values, values.size - k)[values.size - k])
             passes = 25
         else:
-            level = self._level
+            level = guess.level
         level = min(max(level, 0.0), 0.999 * high)
         floor = 1e-12 * high
         earlier: tuple[float, float] | None = None
-        found: list[Any] = rows.split(self._theta)
+        found: list[Any] = rows.split(guess.theta)
         for turn in range(passes):
             found = place.map("secular", solved, panels, found, weights=weights, level=level, alone=True)
             parts = place.gather(found)
@@ -179,8 +170,7 @@ class DualProblem:
             if not low < new < high:
                 new = math.sqrt(low * high) if low > 0 else 0.25 * high
             earlier, level = (level, total), (0.0 if new <= floor else new)
-        self._level = level
-        self._theta = theta = xp.concat([part[0] for part in parts])
+        theta = xp.concat([part[0] for part in parts])
         value = k * level + float(xp.sum(theta))
         if level > 0:  # ψ is the minimum over ρ: take off what an inexact ρ can have added
             value -= abs(total - k) * min(high - low, 10 * level * abs(total / k - 1))

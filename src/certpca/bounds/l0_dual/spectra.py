@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from certpca.runtime.arrays import Array, device_of
+from certpca.search.krylov import ends_of_spectrum
 
 SMALL_DEPTH = 300  # up to here eigenvalues cost less than the calls that would avoid them
 
@@ -15,41 +16,17 @@ def diagonal_matrix(xp: Any, entries: Array) -> Array:
 
 
 def spectral_norm(xp: Any, matrix: Array, steps: int = 15) -> float:
-    """Estimate the norm of a symmetric matrix by Lanczos' method."""
-    low, high = _lanczos_ends(xp, matrix, steps)
+    """Estimate the norm of a symmetric matrix in a Krylov space."""
+    low, high = ends_of_spectrum(xp, matrix, steps)
     return max(-low, high)
 
 
-def _lanczos_ends(xp: Any, matrix: Array, steps: int) -> tuple[float, float]:
-    from scipy.linalg import eigvalsh_tridiagonal
-
-    depth = matrix.shape[0]
-    start = np.random.default_rng(0).standard_normal(depth)
-    vector = xp.asarray(start / np.linalg.norm(start), dtype=matrix.dtype, device=device_of(matrix))
-    kept = vector[:, None]
-    diagonal: list[float] = []
-    beside: list[float] = []
-    for _ in range(min(steps, depth)):
-        image = matrix @ vector
-        diagonal.append(float(xp.sum(image * vector)))
-        for _ in range(2):
-            image = image - kept @ (xp.matrix_transpose(kept) @ image)
-        length = float(xp.linalg.vector_norm(image))
-        if length <= 1e-12 * max(abs(entry) for entry in diagonal) + 1e-300:
-            break
-        beside.append(length)
-        vector = image / length
-        kept = xp.concat([kept, vector[:, None]], axis=1)
-    ends = eigvalsh_tridiagonal(np.array(diagonal), np.array(beside[: len(diagonal) - 1]))
-    return float(ends[0]), float(ends[-1])
-
-
 def largest_eigenvalue(xp: Any, matrix: Array, relative: float = 1e-6) -> float:
-    """Return λ_max, or slightly more: a Lanczos value raised until a Cholesky factorisation succeeds."""
+    """Return λ_max, or slightly more: a Ritz value raised until a Cholesky factorisation succeeds."""
     depth = matrix.shape[0]
     if depth <= SMALL_DEPTH:
         return float(xp.linalg.eigvalsh(matrix)[-1])
-    top = _lanczos_ends(xp, matrix, 25)[1]
+    top = ends_of_spectrum(xp, matrix, 25)[1]
     size = abs(top) + 1e-300
     one = xp.eye(depth, dtype=matrix.dtype, device=device_of(matrix))
     while not _is_positive_definite(xp, (top + relative * size) * one - matrix):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from certpca.bounds.pair_bound.quasi_newton import descend
 from certpca.bounds.pair_bound.sums import pack, slopes, smooth_row_sums, smooth_top_sum, totals, unpack
@@ -42,10 +43,32 @@ class PairPoint:
         return self.u**2 / (2 * (self.alpha[:, None] + self.alpha[None, :])) + self.k
 
 
-def stored(features: Indices, u: Vector, k: Vector, alpha: Vector) -> PairPoint:
-    """Round to single precision, as a certificate keeps it: the search then works with the very numbers."""
-    u, k = u.astype(np.float32).astype(np.float64), k.astype(np.float32).astype(np.float64)
-    return PairPoint(features, (u + u.T) / 2, (k - k.T) / 2, alpha)
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredPoint:
+    """A point in single precision, as a certificate keeps it: U above and K below the diagonal."""
+
+    features: Indices
+    pairs: NDArray[np.float32]
+    alpha: Vector
+
+    def unpacked(self) -> PairPoint:
+        """Return the very numbers that the checker will work with."""
+        pairs = self.pairs.astype(np.float64)
+        upper, lower = np.triu(pairs), np.tril(pairs, -1)
+        return PairPoint(self.features, upper + np.triu(upper, 1).T, lower - lower.T, self.alpha)
+
+    def in_order(self) -> "StoredPoint":
+        """Sort the features."""
+        order = np.argsort(self.features, kind="stable")
+        here = self.unpacked()
+        return stored(
+            self.features[order], here.u[np.ix_(order, order)], here.k[np.ix_(order, order)], here.alpha[order]
+        )
+
+
+def stored(features: Indices, u: Vector, k: Vector, alpha: Vector) -> StoredPoint:
+    """Round to single precision."""
+    return StoredPoint(features, (np.triu(u) + np.tril(k, -1)).astype(np.float32), alpha)
 
 
 def bound_at(matrix: Vector, point: PairPoint, fixed: int, budget: int) -> tuple[float, float, Vector, Vector]:

@@ -22,7 +22,7 @@ from certpca.operators.base import Operator
 from certpca.operators.views import Products
 from certpca.runtime.arrays import Array, Vector, to_numpy, to_vector
 from certpca.runtime.budget import Late, never
-from certpca.search.krylov import leading_eigenpairs
+from certpca.search.krylov import KrylovSpace, leading_eigenpairs
 
 FULL_SPECTRUM = 48  # up to this size all eigenvectors are computed
 FORMED = 4096  # up to this size A itself is stored too
@@ -171,21 +171,12 @@ class Splitting:
             noise = np.random.default_rng(0).standard_normal((self.size, width - block.shape[1]))
             noise = xp.asarray(noise / math.sqrt(self.size), dtype=self.dtype, device=self.operator.device)
             block = xp.concat([block, noise], axis=1)
-        basis, _ = xp.linalg.qr(block)
-        images = self._product(basis)
-        newest = images
-        for _ in range(2):
-            for _ in range(2):
-                newest = newest - basis @ (xp.matrix_transpose(basis) @ newest)
-                newest, _ = xp.linalg.qr(newest)
-            image = self._product(newest)
-            basis, images = xp.concat([basis, newest], axis=1), xp.concat([images, image], axis=1)
-            newest = image
-        small = to_vector(xp.matrix_transpose(basis) @ images)
-        values, rotation = np.linalg.eigh((small + small.T) / 2)
-        order = np.argsort(-values)[: 2 * width]
-        turn = xp.asarray(np.ascontiguousarray(rotation[:, order]), dtype=self.dtype, device=self.operator.device)
-        return xp.asarray(values[order], dtype=self.dtype, device=self.operator.device), basis @ turn
+        there = Products(self.operator, self._product, self.dtype)
+        space = KrylovSpace(self.size, there.matmat, np.random.default_rng(0), xp, there.adopt)
+        for _ in range(3):
+            block = space.grow(block)
+        values, rotation = space.ritz()
+        return there.adopt(values[: 2 * width]), space.turned(rotation[:, : 2 * width])[0]
 
     def _advance(self, vectors: Array, weights: Array) -> tuple[float, float, float]:
         """Set N to the relaxed Z + Λ, find t, and return Σ|Z_ij|, ‖Z − W‖ and r‖Z − Z'‖ for the Z' before."""

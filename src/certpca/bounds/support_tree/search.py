@@ -12,193 +12,145 @@ The record of all that is the certificate: a node is a list of operations, the l
 
 import heapq
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from certpca.bounds.pair_bound.points import PairPoint, largest_eigenvalue
-from certpca.bounds.support_tree.nodes import Best, Node, Operation, shift_for
-from certpca.bounds.support_tree.records import plain, restored
+from certpca.bounds.pair_bound.points import StoredPoint, largest_eigenvalue
+from certpca.bounds.support_tree.nodes import Best, Node, Operation, Tree, shift_for
 from certpca.bounds.support_tree.visit import Visit
+from certpca.results.evidence_forms import within
 from certpca.runtime.arrays import Indices, Vector
+from certpca.runtime.budget import Progress
+from certpca.runtime.resumable import resumable
 
-TREE_PROOF = 0.25  # time to prove a search, as a share of the search
-
-
+PROOF = 0.25  # time to prove a search, as a share of the search
 POINT_BYTES = 4  # for each entry of U and K together, as stored
-
-
-@dataclass(frozen=True, slots=True)
-class Progressed:
-    """Where the search stands after some nodes."""
-
-    upper_bound: float
-    value: float
-    nodes: int
-    open_nodes: int
-    stored_bytes: int
-
-    @property
-    def note(self) -> str:
-        """Say how large the tree is."""
-        return f"{self.nodes} nodes, {self.open_nodes} open"
 
 
 class TreeSearch:
     """Best-first search on a matrix scaled by a power of two so that its diagonal is at most one."""
 
-    def __init__(self, matrix: Vector, sparsity: int, support: Indices, target_gap: float) -> None:
+    def __init__(self, matrix: Vector, sparsity: int, target_gap: float) -> None:
         largest = float(np.diagonal(matrix).max())
         self.scale = 2.0 ** math.frexp(largest)[1] if largest > 0 else 1.0
         self.matrix = matrix / self.scale
         self.sparsity, self.target_gap = sparsity, target_gap
-        filled = np.concatenate([support, np.setdiff1d(np.arange(matrix.shape[0]), support)])[:sparsity]
-        self.best = Best(-math.inf, np.sort(filled))
-        self._offer(self.best.support)
-        self._offer(np.sort(np.argsort(-np.diagonal(matrix), kind="stable")[:sparsity]))
-        self.root = Node(np.zeros(0, dtype=np.intp), np.arange(matrix.shape[0]), math.inf)
-        self.nodes = 0
-        self.worst = 0.0
-        self.root_bound = math.inf
-        self._heap: list[tuple[float, int, Node]] = [(-math.inf, 0, self.root)]
-        self._ticket = 0
-        self._points: dict[int, PairPoint] = {}
 
-    @property
-    def upper_bound(self) -> float:
-        """What no support exceeds, in the units of the matrix that was given."""
-        still_open = max((node.bound for _, _, node in self._heap), default=0.0)
-        return max(self.worst, self.best.value, still_open) * self.scale
+    def start(self, support: Indices) -> Tree:
+        """Return the search before the first visit, with the better of a support and the largest variances."""
+        features = np.arange(self.matrix.shape[0])
+        filled = np.sort(np.concatenate([support, np.setdiff1d(features, support)])[: self.sparsity].astype(np.intp))
+        large = np.sort(np.argsort(-np.diagonal(self.matrix), kind="stable")[: self.sparsity])
+        first, second = self._valued(filled), self._valued(large)
+        root = Node(0, np.zeros(0, dtype=np.intp), features, math.inf)
+        return Tree(second if second.value > first.value else first, [[]], [(-math.inf, 0, root)], self.scale)
 
-    def steps(self, late: Callable[[], bool], workers: int = 1) -> Iterator[Progressed]:
-        """Visit nodes, several at a time where there are several workers, and say where the search stands.
+    def step(
+        self, tree: Tree, late: Callable[[], bool], workers: int = 1, pool: ThreadPoolExecutor | None = None
+    ) -> Tree:
+        """Visit the nodes with the largest bounds, several at a time where there are several workers."""
+        chosen = [heapq.heappop(tree.open)[2] for _ in range(min(workers, len(tree.open)))]
+        visits = [Visit(self.matrix, self.sparsity, node, tree.best, self.target_gap, late) for node in chosen]
+        for visit in map(Visit.run, visits) if pool is None else pool.map(Visit.run, visits):
+            self._merge(tree, visit)
+        return tree
 
-        A search that was restored first says where it stands, so that its caller can decide whether to go on.
-        """
-        if self.nodes:
-            yield self._standing()
-        with ThreadPoolExecutor(workers) as pool:
-            while self._heap:
-                chosen = [heapq.heappop(self._heap)[2] for _ in range(min(workers, len(self._heap)))]
-                before = self.best
-                visits = [Visit(self.matrix, self.sparsity, node, before, self.target_gap, late) for node in chosen]
-                for visit in pool.map(Visit.run, visits) if workers > 1 else map(Visit.run, visits):
-                    self._merge(visit)
-                yield self._standing()
+    def _valued(self, support: Indices) -> Best:
+        return Best(largest_eigenvalue(self.matrix[np.ix_(support, support)]), support)
 
-    def _standing(self) -> Progressed:
-        value, stored_bytes = self.best.value * self.scale, self._stored_bytes()
-        return Progressed(self.upper_bound, value, self.nodes, len(self._heap), stored_bytes)
-
-    def _offer(self, support: Indices) -> None:
-        value = largest_eigenvalue(self.matrix[np.ix_(support, support)])
-        if value > self.best.value:
-            self.best = Best(value, support)
-
-    def _merge(self, visit: "Visit") -> None:
-        node = visit.node
-        self.nodes += 1
-        if node is self.root:
-            self.root_bound = (max(node.worst, visit.best.value) if node.closed else node.bound) * self.scale
-        self.worst = max(self.worst, node.worst)
-        if visit.best.value > self.best.value:
-            self.best = visit.best
-        for operation in node.record:
-            if "point" in operation:
-                self._points[id(operation["point"])] = operation["point"]
+    def _merge(self, tree: Tree, visit: Visit) -> None:
+        node, record = visit.node, tree.records[visit.node.number]
+        record += visit.record
+        tree.nodes += 1
+        if node.number == 0:
+            tree.root_bound = (max(node.worst, visit.best.value) if node.closed else node.bound) * self.scale
+        tree.worst = max(tree.worst, node.worst)
+        if visit.best.value > tree.best.value:
+            tree.best = visit.best
+        tree.stored_bytes += sum(POINT_BYTES * point.features.size**2 for point in visit.points())
         if node.closed:
             return
-        if node.point is not None:
-            self._points[id(node.point)] = node.point
-        for still_open in visit.children or [node]:  # without children where no time was left
-            self._ticket += 1
-            heapq.heappush(self._heap, (-still_open.bound, self._ticket, still_open))
+        waiting = [node]  # again, where no time was left to split it
+        if visit.children:
+            first = len(tree.records)
+            waiting = [
+                Node(number, *features, node.bound, node.point, node.shift, depth=node.depth + 1)
+                for number, features in enumerate(visit.children, first)
+            ]
+            tree.records += [[] for _ in waiting]
+            record[-1] |= {"in": first, "out": first + 1}
+        for still_open in waiting:
+            tree.tickets += 1
+            heapq.heappush(tree.open, (-still_open.bound, tree.tickets, still_open))
 
-    def _stored_bytes(self) -> int:
-        return sum(POINT_BYTES * point.features.size**2 for point in self._points.values())
-
-    def certificate(self) -> tuple[list[list[Operation]], dict[str, Any]]:
+    def certificate(self, tree: Tree) -> tuple[list[list[Operation]], dict[str, Any]]:
         """Return the tree in plain lists and numbers, and its evidence; open nodes become leaves.
 
         The tree is a list of nodes, the root first; splits name their children by number, so that no depth is too deep.
         """
-        for _, _, node in self._heap:
-            if not node.record or "leaf" not in node.record[-1]:
-                shift = shift_for(self.matrix, self.sparsity, self.best) if node.shift is None else node.shift
-                leaf: Operation = {"leaf": "cheapest", "shift": shift}
-                node.record.append(leaf if node.point is None else {**leaf, "point": node.point})
-        points: dict[int, tuple[int, PairPoint]] = {}
-        tree, _ = plain(self.root.record, lambda point: points.setdefault(id(point), (len(points), point))[0])
+        leaves = {node.number: self._leaf(tree, node) for _, _, node in tree.open}
+        order = [0]  # which grows while it is walked over
+        for number in order:
+            order += [
+                child for entry in tree.records[number] if "split" in entry for child in (entry["in"], entry["out"])
+            ]
+        places = {number: place for place, number in enumerate(order)}
+        points: dict[int, tuple[int, StoredPoint]] = {}
+
+        def plain(operation: Operation) -> Operation:
+            entry = dict(operation)
+            if "point" in entry:
+                entry["point"] = points.setdefault(id(entry["point"]), (len(points), entry["point"]))[0]
+            for name in {"in", "out"} & entry.keys():
+                value = entry[name]
+                entry[name] = places[value] if "split" in entry else [int(feature) for feature in value]
+            return entry
+
+        nodes = [[plain(entry) for entry in tree.records[number] + leaves.get(number, [])] for number in order]
         evidence: dict[str, Any] = {"scale": np.float64(self.scale)}
         for number, point in points.values():
-            order = np.argsort(point.features, kind="stable")
-            grid = np.ix_(order, order)
-            packed = np.triu(point.u[grid]) + np.tril(point.k[grid], -1)  # U above, K below the diagonal
-            evidence[f"point{number}_features"] = point.features[order]
-            evidence[f"point{number}_pairs"] = packed.astype(np.float32)
-            evidence[f"point{number}_alpha"] = point.alpha[order]
-        return tree, evidence
+            own = point.in_order()
+            evidence |= within(f"point{number}", {"features": own.features, "pairs": own.pairs, "alpha": own.alpha})
+        return nodes, evidence
 
-    @property
-    def points(self) -> list[PairPoint]:
-        """All dual points that the tree refers to, in the order in which they were found."""
-        return list(self._points.values())
+    def _leaf(self, tree: Tree, node: Node) -> list[Operation]:
+        shift = shift_for(self.matrix, self.sparsity, tree.best) if node.shift is None else node.shift
+        leaf: Operation = {"leaf": "cheapest", "shift": shift}
+        return [leaf if node.point is None else {**leaf, "point": node.point}]
 
-    def state(self) -> dict[str, Any]:
-        """Return where the search stands in plain lists and numbers; dual points are given by their places."""
-        place = {key: number for number, key in enumerate(self._points)}
-        records, numbers = plain(self.root.record, lambda point: place[id(point)])
-        return {
-            "best": [self.best.value, self.best.support.tolist()],
-            "nodes": self.nodes,
-            "worst": self.worst,
-            "root_bound": self.root_bound,
-            "ticket": self._ticket,
-            "records": records,
-            "open": [
-                {
-                    "ticket": ticket,
-                    "record": numbers[id(node.record)],
-                    "inside": node.inside.tolist(),
-                    "free": node.free.tolist(),
-                    "bound": node.bound,
-                    "point": None if node.point is None else place[id(node.point)],
-                    "shift": node.shift,
-                    "weights": list(node.weights.items()),
-                    "depth": node.depth,
-                    "worst": float(node.worst),
-                    "evaluations": node.evaluations,
-                }
-                for _, ticket, node in self._heap
-            ],
-        }
 
-    def restore(self, state: dict[str, Any], points: list[PairPoint]) -> None:
-        """Go on from a state of the same search."""
-        value, support = state["best"]
-        self.best = Best(value, np.array(support, dtype=np.intp))
-        self.nodes, self.worst, self.root_bound = state["nodes"], state["worst"], state["root_bound"]
-        self._ticket = state["ticket"]
-        self._points = {id(point): point for point in points}
-        records = restored(state["records"], points)
-        self.root.record = records[0]
-        self._heap = []
-        for fields in state["open"]:
-            node = Node(
-                np.array(fields["inside"], dtype=np.intp),
-                np.array(fields["free"], dtype=np.intp),
-                fields["bound"],
-                records[fields["record"]],
-                None if fields["point"] is None else points[fields["point"]],
-                fields["shift"],
-                {int(feature): weight for feature, weight in fields["weights"]},
-                fields["depth"],
-                worst=fields["worst"],
-                evaluations=fields["evaluations"],
-            )
-            if fields["record"] == 0:
-                self.root = node
-            self._heap.append((-node.bound, fields["ticket"], node))
+def searched(
+    search: TreeSearch,
+    support: Indices,
+    progress: Progress,
+    *,
+    enough: Callable[[Tree], bool],
+    proof_seconds: float = 0.0,
+    workers: int = 1,
+) -> Tree:
+    """Search from a support until that is enough, nothing is open, or only the time for a proof is left."""
+    begin = progress.seconds
+
+    def late() -> bool:
+        return progress.exhausted or progress.late(proof_seconds + PROOF * (progress.seconds - begin))
+
+    with ThreadPoolExecutor(workers) as threads:
+        pool = threads if workers > 1 else None
+
+        def step(tree: Tree) -> Tree:
+            return search.step(tree, late, workers, pool)
+
+        return resumable(
+            step,
+            lambda: step(search.start(support)),
+            progress,
+            "tree",
+            Tree,
+            enough=lambda tree: not tree.open or enough(tree),
+            tell=lambda tree: (tree.value, tree.upper_bound, tree.note),
+            late=lambda _: late(),
+            kept=StoredPoint,
+        )

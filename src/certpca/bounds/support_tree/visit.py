@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from certpca.bounds.pair_bound.points import PairPoint, bound_at, first_point, largest_eigenvalue, stored, tightened
+from certpca.bounds.pair_bound.points import (
+    PairPoint,
+    StoredPoint,
+    bound_at,
+    first_point,
+    largest_eigenvalue,
+    stored,
+    tightened,
+)
 from certpca.bounds.pair_bound.sums import totals
 from certpca.bounds.support_tree.nodes import Best, Node, Operation, shift_for
 from certpca.runtime.arrays import Indices, Vector
@@ -28,21 +36,27 @@ AGAIN = 8  # descents with one smoothing while each fixes a tenth of the feature
 
 
 class Visit:
-    """The work at one node: it changes the node and nothing else."""
+    """The work at one node: it changes the node and nothing else.
+
+    What was decided is in `record`. Where the node was split, the last entry says on which feature, and `children` are
+    the features inside, with it and without, and those that stay free.
+    """
 
     def __init__(
         self, matrix: Vector, sparsity: int, node: Node, best: Best, target_gap: float, late: Callable[[], bool]
     ) -> None:
         self.matrix, self.sparsity, self.node = matrix, sparsity, node
         self.best, self.target_gap, self.late = best, target_gap, late
-        self.children: list[Node] = []
+        self.inherited = node.point
+        self.record: list[Operation] = []
+        self.children: list[tuple[Indices, Indices]] = []
 
     def run(self) -> "Visit":
         """Close the node, or split it where time is left."""
         node = self.node
         node.closed = self._close()
         if not node.closed and not self.late():
-            self.children = self._split()
+            self._split()
         return self
 
     def _close(self) -> bool:
@@ -66,7 +80,7 @@ class Visit:
             self.best = Best(value, np.sort(support))
 
     def _leaf(self, kind: str, bound: float, **more: Any) -> bool:
-        self.node.record.append({"leaf": kind, **more})
+        self.record.append({"leaf": kind, **more})
         self.node.worst = max(self.node.worst, bound)
         return True
 
@@ -123,7 +137,7 @@ class Visit:
         if not out.any() and not inside.any():
             return False
         node.worst = max(node.worst, with_it[out].max(initial=0.0), without_it[inside].max(initial=0.0))
-        node.record.append({**operation, "out": node.free[out], "in": node.free[inside]})
+        self.record.append({**operation, "out": node.free[out], "in": node.free[inside]})
         node.inside = np.concatenate([node.inside, node.free[inside]])
         node.free = node.free[~out & ~inside]
         return True
@@ -151,11 +165,13 @@ class Visit:
                     break
         return False
 
-    def _apply(self, point: PairPoint) -> tuple[bool, int]:
+    def _apply(self, point: StoredPoint) -> tuple[bool, int]:
         """Evaluate a point at the node as it is now: close it, or fix features."""
         node = self.node
         features, here = self._here()
-        leading, total, forced_in, forced_out = bound_at(here, point.on(features), node.inside.size, self._budget)
+        leading, total, forced_in, forced_out = bound_at(
+            here, point.unpacked().on(features), node.inside.size, self._budget
+        )
         bound = leading + total
         if bound < node.bound or node.point is None:
             node.bound, node.point = min(bound, node.bound), point
@@ -166,7 +182,7 @@ class Visit:
             return False, 0
         return self._plainly(), before - node.free.size
 
-    def _descend(self, start: PairPoint | None, smoothing: float, steps: int) -> PairPoint:
+    def _descend(self, start: StoredPoint | None, smoothing: float, steps: int) -> StoredPoint:
         """Tighten in units of the best value."""
         node, unit = self.node, max(self.best.value, np.finfo(float).tiny)
         features, here = self._here()
@@ -176,7 +192,7 @@ class Visit:
             shift = shift_for(self.matrix, self.sparsity, self.best) / unit
             begin = first_point(features, here, shift, fixed, budget)
         else:
-            there = start.on(features)
+            there = start.unpacked().on(features)
             begin = PairPoint(features, there.u / unit, there.k / unit, there.alpha / unit)
         found, weights, evaluations = tightened(
             here,
@@ -192,7 +208,14 @@ class Visit:
         node.weights = dict(zip(features.tolist(), weights.tolist(), strict=True))
         return stored(features, found.u * unit, found.k * unit, found.alpha * unit)
 
-    def _split(self) -> list[Node]:
+    def points(self) -> list[StoredPoint]:
+        """Return the dual points that were made here and are needed."""
+        used = [operation["point"] for operation in self.record if "point" in operation]
+        if self.node.point is not None and not self.node.closed:
+            used.append(self.node.point)
+        return list({id(point): point for point in used if point is not self.inherited}.values())
+
+    def _split(self) -> None:
         """Split on the feature whose weight is closest to one half."""
         node = self.node
         weights = np.array([node.weights.get(int(feature), 0.0) for feature in node.free])
@@ -200,9 +223,5 @@ class Visit:
         self._offer(np.concatenate([node.inside, likely]))
         place = int(np.argmin(np.abs(weights - 0.5)))
         feature, rest = node.free[place], np.delete(node.free, place)
-        children = [
-            Node(inside, rest, node.bound, point=node.point, shift=node.shift, depth=node.depth + 1)
-            for inside in (np.append(node.inside, feature), node.inside)
-        ]
-        node.record.append({"split": int(feature), "in": children[0].record, "out": children[1].record})
-        return children
+        self.children = [(np.append(node.inside, feature), rest), (node.inside, rest)]
+        self.record.append({"split": int(feature)})

@@ -1,13 +1,19 @@
 """One run of the command: its clock, what is shown while it lasts, and the signals that end it with its best answer."""
 
+import argparse
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import TextIO
+from typing import Any, TextIO, TypeVar
 
+from certpca.frontends.cli.options import preparation
+from certpca.frontends.cli.output import shown_in_any_case
+from certpca.frontends.cli.reading_options import read_table
 from certpca.frontends.cli.terminal import live_progress
 from certpca.runtime.budget import DEFAULT_SECONDS, Budget, Progress, begun
+
+Answer = TypeVar("Answer")
 
 TERMINATED = 128 + signal.SIGTERM  # the exit status of what this signal ended, also where it left an answer
 
@@ -44,3 +50,39 @@ class CommandRun:
             note = f"stopped at the default limit of {DEFAULT_SECONDS:g} s for proofs; --time-limit SECONDS allows more"
             print(note + ", --time-limit none any time", file=stream or sys.stdout)
         return TERMINATED if self._progress.signal == signal.SIGTERM else 0
+
+
+def run_on_file(
+    options: argparse.Namespace,
+    verb: Callable[..., Answer],
+    *,
+    proving: bool,
+    show: Callable[[Answer], object],
+    fields: Callable[[Answer], dict[str, Any]],
+    writers: Mapping[str, Callable[[Answer, str], object]],
+) -> int:
+    """Run a verb on the file that was named, write the answer, show it in any case, and return the exit status.
+
+    Parameters
+    ----------
+    verb
+        Gets the data, and by name what all take: target gap, seed, clock, checkpoint, how data become a matrix.
+    proving
+        Whether something is to be proved.
+    show, fields
+        The answer for people, and as a JSON object.
+    writers
+        What writes the answer to a file, by the option that names the file.
+    """
+    run = CommandRun(options.time_limit, proving=proving and options.checkpoint is None)
+    table = read_table(options, options.file)
+    given = {} if options.target_gap is None else {"target_gap": options.target_gap}
+    given |= {"rng": options.seed, "checkpoint": options.checkpoint, **preparation(options, table)}
+    with run.until_signalled():
+        with run.shown() as progress:
+            answer = verb(table.data, budget=progress, **given)
+        with shown_in_any_case(lambda: show(answer), fields(answer), options, table):
+            for option, write in writers.items():
+                if getattr(options, option):
+                    write(answer, getattr(options, option))
+    return run.end(sys.stderr if options.json else sys.stdout)

@@ -4,29 +4,44 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from certpca import __version__
 from certpca.frontends.cli.commands import commands
 from certpca.frontends.cli.output import EXIT_BAD_INPUT, complain
 from certpca.runtime.errors import CertpcaError
 
-FORMATS = (
-    "Formats: csv, tsv, txt (also packed: gz, xz, bz2, zst), npy, npz, parquet, h5ad (AnnData), zarr, mtx (Matrix "
-    "Market), bed (PLINK), series_matrix.txt (GEO)."
-)
-
 
 class _Parser(argparse.ArgumentParser):
-    """Errors in one line, and a pointer to the help."""
+    """Errors in one line, with what may have been meant and a pointer to the help."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self._given = [str(word).partition("=")[0] for word in args or ()]
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        self.exit(EXIT_BAD_INPUT, f"certpca: {message} (see {self.prog} --help)\n")
+        self.exit(EXIT_BAD_INPUT, f"certpca: {message}{self._meant()} (see {self.prog} --help)\n")
+
+    def _meant(self) -> str:
+        """Ask whether a wrong word was meant to be a command or an option that there is."""
+        from certpca.runtime.did_you_mean import did_you_mean
+
+        commands = [name for action in self._actions if isinstance(action.choices, dict) for name in action.choices]
+        options = [name for name in self._option_string_actions if name.startswith("--")]
+        for word in self._given:
+            if commands and not word.startswith("-"):
+                return "" if word in commands else did_you_mean(word, commands)
+            if word.startswith("--") and not any(name.startswith(word) for name in options):
+                return did_you_mean(word, options)
+        return ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    options = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    options, unknown = _parser(words).parse_known_args(words)
+    if unknown:
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         _require_writable(options)
         status = int(options.run(options))
@@ -57,22 +72,31 @@ def _require_writable(options: argparse.Namespace) -> None:
         if getattr(options, name, None) is not None:
             require_writable(getattr(options, name))
     if getattr(options, "plot", None) is not None:
-        from certpca.frontends.plots.figures import require_drawable
+        from certpca.plots import require_drawable
 
         require_drawable(options.plot)
     if getattr(options, "checkpoint", None) is not None:
         require_writable_folder(options.checkpoint)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """Describe all commands, and the options of those among the words: the others would only take time to load."""
     parser = _Parser(prog="certpca", description="Sparse principal component analysis with a proof attached.")
     parser.add_argument("--version", action="version", version=f"certpca {__version__}")
     known = parser.add_subparsers(metavar="command", required=True, parser_class=_Parser)
     for name, command in commands().items():
-        options = known.add_parser(name, help=command.HELP, epilog=FORMATS if command.READS_FILES else None)
-        command.add_options(options)
-        options.set_defaults(run=command.run)
+        options = known.add_parser(name, help=command.HELP)
+        if name in words:
+            options.epilog = _formats() if command.READS_FILES else None
+            command.add_options(options)
+            options.set_defaults(run=command.run, parser=options)
     return parser
+
+
+def _formats() -> str:
+    from certpca.formats.base import formats_in_words
+
+    return f"Formats: {formats_in_words()}."
 
 
 if __name__ == "__main__":

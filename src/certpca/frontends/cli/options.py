@@ -52,7 +52,7 @@ def _device(options: argparse.Namespace) -> dict[str, Any]:
 
 def add_proof_options(command: argparse.ArgumentParser) -> None:
     """Add when a proof ends."""
-    command.add_argument("--target-gap", type=float, default=0.01, help="gap at which a proof ends (default 0.01)")
+    command.add_argument("--target-gap", type=float, help="gap at which a proof ends (default 0.01)")
     command.add_argument(
         "--time-limit",
         type=seconds,
@@ -102,13 +102,6 @@ def preparation(options: argparse.Namespace, table: Any) -> dict[str, Any]:
         msg = "--covariance uses the matrix as it is; --missing cannot be applied to it"
         raise usage_error(msg)
     return {**origin, "covariance": True, **_device(options)}
-
-
-def started(options: argparse.Namespace, *, proving: bool) -> Any:
-    """Start the clock of a command."""
-    from certpca.frontends.cli.command_run import CommandRun
-
-    return CommandRun(options.time_limit, proving=proving and getattr(options, "checkpoint", None) is None)
 
 
 def usage_error(message: str) -> CertpcaError:

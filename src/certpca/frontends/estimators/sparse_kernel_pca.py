@@ -1,27 +1,22 @@
 """Sparse kernel PCA for scikit-learn."""
 
-import warnings
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from certpca.frontends.estimators.fitting import found, started
 from certpca.intake import from_kernel
-from certpca.operators import Operator
-from certpca.operators.kernel import KernelFunction, KernelOperator, named_kernel
+from certpca.operators.kernel import KernelFunction, named_kernel
 from certpca.readers.sparse_format import sound_sparse
-from certpca.results.status import Status
 from certpca.runtime.array_kinds import is_sparse
 from certpca.runtime.arrays import Vector
-from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidProblemError
 from certpca.solvers import Solver
-from certpca.verbs.decompose import decompose
-from certpca.verbs.validation import checked_time_limit
+from certpca.verbs.validation import named_arguments
 
-DEFAULT_SPARSITY = 10
 BLOCK_BYTES = 64 << 20
 
 
@@ -33,28 +28,35 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     Parameters
     ----------
-    n_components
+    n_components : int
         Number of directions.
-    sparsity
+    sparsity : int or sequence of int, optional
         Largest number of samples in a direction, one number or one for each; by default 10, or all samples where
         there are fewer.
-    kernel
-        ``"linear"``, ``"rbf"``, ``"polynomial"``, ``"precomputed"``, or a positive semidefinite function of two blocks
-        of rows that returns the matrix of kernel values.
-    gamma, degree, coef0
-        Of the named kernels, as in scikit-learn; None for its defaults.
-    center
-        Centre in feature space.
-    solver, deflation
-        As in `decompose`.
-    certify, target_gap
+    solver : str or Solver
+        Name of a solver, or a solver object.
+    deflation : str, optional
+        How a direction is taken out before the next is searched for; by default ``"schur"``. See `certpca.decompose`.
+    certify : bool
         Also prove how far from the optimum each direction can be; this forms the kernel matrix.
-    time_limit
+    target_gap : float, optional
+        Each proof ends when its direction is within this share of the optimum; by default 0.01.
+    random_state : int, optional
+        Seed of the random starts. The same seed gives the same directions; None draws one.
+    time_limit : float, optional
         Seconds for the whole fit, proofs included, but for one evaluation of the kernel on all pairs of samples, which
         cannot be cut short. All directions exist whatever the limit is; the later ones are found by cheaper steps where
         time is short.
-    random_state
-        Seed of the random starts.
+    kernel : {"linear", "rbf", "polynomial", "precomputed"} or callable
+        A name, or a positive semidefinite function of two blocks of rows that returns the matrix of kernel values.
+    gamma : float, optional
+        Of ``"rbf"`` and ``"polynomial"``, as in scikit-learn; by default one over the number of features.
+    degree : float, optional
+        Of ``"polynomial"``; by default 3.
+    coef0 : float, optional
+        Of ``"polynomial"``; by default 1.
+    center : bool
+        Centre in feature space.
 
     Attributes
     ----------
@@ -69,6 +71,11 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     solutions_ : tuple of Solution
         Everything `certpca.decompose` reports about each direction, certificates included.
 
+    See Also
+    --------
+    certpca.from_kernel : The kernel matrix by itself, for the verbs.
+    SparsePCA : Components with few features.
+
     Examples
     --------
     >>> import numpy as np
@@ -79,65 +86,69 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     True
     """
 
+    @named_arguments
     def __init__(
         self,
-        n_components: int = 1,
-        sparsity: int | list[int] | None = None,
         *,
+        n_components: int = 1,
+        sparsity: int | Sequence[int] | None = None,
+        solver: str | Solver = "auto",
+        deflation: str | None = None,
+        certify: bool = False,
+        target_gap: float | None = None,
+        random_state: int | None = 0,
+        time_limit: float | None = None,
         kernel: str | KernelFunction = "rbf",
         gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
+        degree: float | None = None,
+        coef0: float | None = None,
         center: bool = True,
-        solver: str | Solver = "auto",
-        deflation: str = "schur",
-        certify: bool = False,
-        target_gap: float = 0.01,
-        time_limit: float | None = None,
-        random_state: int | None = 0,
     ) -> None:
         self.n_components = n_components
         self.sparsity = sparsity
+        self.solver = solver
+        self.deflation = deflation
+        self.certify = certify
+        self.target_gap = target_gap
+        self.random_state = random_state
+        self.time_limit = time_limit
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
         self.center = center
-        self.solver = solver
-        self.deflation = deflation
-        self.certify = certify
-        self.target_gap = target_gap
-        self.time_limit = time_limit
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
-        """Find the directions; X is samples x features, or the kernel matrix of the samples."""
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : {array_like, sparse matrix} of shape (n_samples, n_features)
+            The samples, or their kernel matrix with ``kernel="precomputed"``.
+        y : None
+            Not used; here so that pipelines can give it.
+
+        Returns
+        -------
+        SparseKernelPCA
+            The estimator itself, fitted.
+
+        Raises
+        ------
+        InvalidProblemError
+            Where a setting has no meaning for these data, or would have no effect.
+        """
         del y
-        limit = checked_time_limit(self.time_limit)
-        progress = None if limit is None else Progress(limit)  # evaluating the kernel counts too
+        progress = started(self)
         data = self._checked(X, reset=True)
         size = int(data.shape[0])
         if size < 2:
             msg = f"Found array with n_samples={size}: kernel PCA needs at least two samples"
             raise InvalidProblemError(msg)
         operator = from_kernel(data, self.kernel, center=self.center, **self._parameters())
-        sparsity = min(DEFAULT_SPARSITY, size) if self.sparsity is None else self.sparsity
-        seed = self.random_state if self.random_state is not None else np.random.default_rng()
-        found = decompose(
-            operator,
-            self.n_components,
-            sparsity,
-            self.solver,
-            deflation=self.deflation,
-            certify=self.certify,
-            target_gap=self.target_gap,
-            rng=seed,
-            budget=progress,
-        )
-        if any(part.status in (Status.OUT_OF_BUDGET, Status.INTERRUPTED) for part in found.components):
-            warnings.warn("SparseKernelPCA stopped at its time limit", ConvergenceWarning, stacklevel=2)
-        self.solutions_ = found.components
-        self.dual_coef_ = np.array([part.component for part in found.components])
+        components = found(self, operator, progress)
+        self.solutions_ = components.components
+        self.dual_coef_ = np.array([part.component for part in components.components])
         self.support_ = np.flatnonzero((self.dual_coef_ != 0).any(axis=0))
         self.n_components_ = self.dual_coef_.shape[0]
         near = operator.near_one()
@@ -152,7 +163,18 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self
 
     def transform(self, X: Any) -> Vector:  # noqa: N803
-        """Return scores of samples, or of rows of kernel values between them and the training samples."""
+        """Return scores of samples.
+
+        Parameters
+        ----------
+        X : {array_like, sparse matrix} of shape (n_samples, n_features)
+            The samples, or rows of kernel values between them and the training samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The scores.
+        """
         check_is_fitted(self)
         data = self._checked(X, reset=False)
         weights = self.dual_coef_[:, self.support_].T / self._lengths
@@ -173,22 +195,20 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             scores[start : start + height] = (block - means - self._means + self._mean) @ weights
         return scores
 
-    def _remember(self, data: Any, operator: Operator) -> None:
+    def _remember(self, data: Any, operator: Any) -> None:
         """Keep what centring and products with new points need."""
         self._training = None if self.kernel == "precomputed" else data
         self._chosen = None if self.kernel == "precomputed" else data[self.support_]
-        means = np.zeros(operator.size)
-        if isinstance(operator, KernelOperator):
+        if self.kernel != "precomputed":
             means = operator.row_means
-        elif self.center:
-            means = np.asarray(data, dtype=np.float64).mean(axis=0)
+        else:
+            means = np.asarray(data, dtype=np.float64).mean(axis=0) if self.center else np.zeros(operator.size)
         self._means, self._mean = means[self.support_], float(means.mean())
 
     def _parameters(self) -> dict[str, float]:
-        if self.kernel not in ("rbf", "polynomial"):
-            return {}
-        chosen: dict[str, float] = {} if self.gamma is None else {"gamma": self.gamma}
-        return {**chosen, "degree": self.degree, "coef0": self.coef0} if self.kernel == "polynomial" else chosen
+        """Return what was said about the kernel, which `from_kernel` refuses where the kernel has no such parameter."""
+        said = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        return {name: value for name, value in said.items() if value is not None}
 
     def _function(self) -> KernelFunction:
         return named_kernel(self.kernel, self._parameters()) if isinstance(self.kernel, str) else self.kernel

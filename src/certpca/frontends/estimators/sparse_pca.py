@@ -1,29 +1,26 @@
 """Sparse PCA for scikit-learn."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from certpca.frontends.estimators.fitting import found, started
 from certpca.intake import from_data
 from certpca.operators import Operator
 from certpca.operators.covariance import Covariance
-from certpca.readers.moments import dense_moments, possible_code, sparse_moments
+from certpca.readers.missing import possible_code
+from certpca.readers.moments import dense_moments, sparse_moments
 from certpca.readers.sparse_format import by_columns, sound_sparse
-from certpca.results.status import Status
 from certpca.runtime.array_kinds import is_sparse
 from certpca.runtime.arrays import Vector
-from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 from certpca.solvers import Solver
-from certpca.verbs.decompose import decompose, remaining_problem
-from certpca.verbs.validation import checked_time_limit
-
-DEFAULT_SPARSITY = 10
+from certpca.verbs.components import remaining_problem
+from certpca.verbs.decompose import DEFLATION
+from certpca.verbs.validation import checked_choice, checked_position, named_arguments
 
 
 class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -35,30 +32,35 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Parameters
     ----------
-    sparsity
+    n_components : int
+        Number of components, found one after the other.
+    sparsity : int or sequence of int, optional
         Largest number of nonzero loadings, for all components or as a list with one number for each; by default 10, or
         all features where there are fewer.
-    n_components
-        Number of components, found one after the other.
-    solver
+    solver : str or Solver
         Name of a solver, or a solver object.
-    deflation, disjoint
-        How a component is taken out of the matrix before the next is searched for, and whether no feature may be in
-        two components; see `certpca.decompose`.
-    method
-        ``"projection"`` or ``"regression"``: what scores are.
-    certify, target_gap
-        Also prove how far from the best each component can be, stopping at that gap.
-    center, scale
-        Subtract column means; divide by column standard deviations. Both implicit: sparse
-        input stays sparse.
-    missing
-        ``"error"`` or ``"mean"``: what to do with NaN.
-    time_limit
+    deflation : str, optional
+        How a component is taken out of the matrix before the next is searched for; by default ``"schur"``. See
+        `certpca.decompose`.
+    disjoint : bool
+        Let no feature be in two components, instead of deflating.
+    method : {"projection", "regression"}
+        What scores are.
+    certify : bool
+        Also prove how far from the best each component can be.
+    target_gap : float, optional
+        Each proof ends when its component is within this share of the optimum; by default 0.01.
+    random_state : int, optional
+        Seed of the random starts. The same seed gives the same components; None draws one.
+    time_limit : float, optional
         Seconds for the whole fit, proofs included. All components exist whatever it is; the later ones are found by
         cheaper steps where time is short. By default ten minutes where proofs are asked for, else no limit.
-    random_state
-        Seed of the random starts. The same seed gives the same components.
+    center : bool
+        Subtract column means, implicitly: sparse input stays sparse.
+    scale : bool or {"2pq"}
+        Divide by column standard deviations, implicitly; ``"2pq"`` is for genotypes, see `certpca.from_data`.
+    missing : {"error", "mean"}
+        What to do with NaN.
 
     Attributes
     ----------
@@ -70,7 +72,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Variance along each component by itself, and divided by the total variance of the data. Correlated components
         count the same variance more than once.
     adjusted_variance_, adjusted_variance_ratio_ : ndarray of shape (n_components_,)
-        Variance that each adds to the ones before it; see `certpca.Decomposition`.
+        Variance that each adds to the ones before it; see `certpca.Components`.
     total_variance_, total_variance_ratio_ : float
         Variance that all together explain by regression.
     mean_, scale_ : ndarray of shape (n_features,)
@@ -81,9 +83,16 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     support_ : ndarray
         Sorted indices of the features with a nonzero loading in any component.
     solutions_ : tuple of Solution
-        Everything that is known of each component; `solution_` is the first.
+        Everything that is known of each component.
+    solution_ : Solution
+        The first of them.
     certificates_ : tuple of Certificate
         The certificates, or None; `problem` rebuilds the matrix that each is for.
+
+    See Also
+    --------
+    certpca.decompose : The same for those who need no scores.
+    SparseKernelPCA : Directions that are combinations of few samples.
 
     Examples
     --------
@@ -91,49 +100,70 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     >>> from certpca import SparsePCA
     >>> X = np.random.default_rng(0).standard_normal((50, 6))
     >>> X[:, 3] += 4 * X[:, 1]
-    >>> SparsePCA(sparsity=2).fit(X).support_.tolist()
+    >>> SparsePCA(n_components=1, sparsity=2).fit(X).support_.tolist()
     [1, 3]
+    >>> SparsePCA(5)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    certpca.runtime.errors.UnknownArgumentError: ... got 5; write SparsePCA(n_components=5, sparsity=…)
     """
 
+    @named_arguments
     def __init__(
         self,
-        sparsity: int | Sequence[int] | None = None,
         *,
         n_components: int = 1,
+        sparsity: int | Sequence[int] | None = None,
         solver: str | Solver = "auto",
-        deflation: str = "schur",
+        deflation: str | None = None,
         disjoint: bool = False,
         method: str = "projection",
         certify: bool = False,
-        target_gap: float = 0.01,
-        center: bool = True,
-        scale: bool = False,
-        missing: str = "error",
-        time_limit: float | None = None,
+        target_gap: float | None = None,
         random_state: int | None = 0,
+        time_limit: float | None = None,
+        center: bool = True,
+        scale: bool | str = False,
+        missing: str = "error",
     ) -> None:
-        self.sparsity = sparsity
         self.n_components = n_components
+        self.sparsity = sparsity
         self.solver = solver
         self.deflation = deflation
         self.disjoint = disjoint
         self.method = method
         self.certify = certify
         self.target_gap = target_gap
+        self.random_state = random_state
+        self.time_limit = time_limit
         self.center = center
         self.scale = scale
         self.missing = missing
-        self.time_limit = time_limit
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
-        """Find the components of samples x features."""
+        """Find the components of samples x features.
+
+        Parameters
+        ----------
+        X : {array_like, sparse matrix} of shape (n_samples, n_features)
+            The samples.
+        y : None
+            Not used; here so that pipelines can give it.
+
+        Returns
+        -------
+        SparsePCA
+            The estimator itself, fitted.
+
+        Raises
+        ------
+        InvalidProblemError
+            Where a setting has no meaning for these data, or would have no effect.
+        InvalidDataError
+            Where the data cannot be used as they are.
+        """
         del y
-        limit = checked_time_limit(self.time_limit)
-        progress = None if limit is None else Progress(limit)  # what is done before the search counts too
-        if self.method not in ("projection", "regression"):
-            msg = f'method must be "projection" or "regression", got {self.method!r}'
-            raise InvalidProblemError(msg)
+        progress = started(self)
+        checked_choice(self.method, "method", ("projection", "regression"))
         data = self._checked(X, reset=True)
         if data.shape[0] < 2 and self.center:
             msg = f"Found array with n_samples={data.shape[0]}: a covariance needs at least two samples"
@@ -141,43 +171,63 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         # Decided once: whether -9 means missing must not depend on which samples come together later.
         self.missing_code_ = None if is_sparse(data) else possible_code(data)
         operator = self._operator(data)
-        found = decompose(
-            operator,
-            self.n_components,
-            min(DEFAULT_SPARSITY, operator.size) if self.sparsity is None else self.sparsity,
-            self.solver,
-            deflation=self.deflation,
-            disjoint=self.disjoint,
-            certify=self.certify,
-            target_gap=self.target_gap,
-            rng=self.random_state if self.random_state is not None else np.random.default_rng(),
-            budget=progress,
-        )
-        # The decomposition itself is not kept: it holds the data.
-        self.solutions_ = found.components
-        self.solution_ = found.components[0]
-        self.certificates_ = found.certificates
-        self.components_ = np.ascontiguousarray(found.loadings.T)
-        self.n_components_ = len(found.components)
+        components = found(self, operator, progress, disjoint=self.disjoint)
+        # They themselves are not kept: it holds the data.
+        self.solutions_ = components.components
+        self.solution_ = components.components[0]
+        self.certificates_ = components.certificates
+        self.components_ = np.ascontiguousarray(components.loadings.T)
+        self.n_components_ = len(components.components)
         self.support_ = np.flatnonzero(self.components_.any(axis=0))
-        self.explained_variance_ = found.explained_variance
-        self.explained_variance_ratio_ = found.explained_variance_ratio
-        self.adjusted_variance_ = found.adjusted_variance
-        self.adjusted_variance_ratio_ = found.adjusted_variance_ratio
-        self.total_variance_ = found.total_variance
-        self.total_variance_ratio_ = found.total_variance_ratio
+        self.explained_variance_ = components.explained_variance
+        self.explained_variance_ratio_ = components.explained_variance_ratio
+        self.adjusted_variance_ = components.adjusted_variance
+        self.adjusted_variance_ratio_ = components.adjusted_variance_ratio
+        self.total_variance_ = components.total_variance
+        self.total_variance_ratio_ = components.total_variance_ratio
         self.mean_, self.scale_ = operator.standardisation()
-        self._warn()
         return self
 
     def transform(self, X: Any) -> Vector:  # noqa: N803
-        """Return a score for each sample and component, independent of the other samples."""
+        """Return a score for each sample and component, independent of the other samples.
+
+        Parameters
+        ----------
+        X : {array_like, sparse matrix} of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components_)
+            The scores.
+
+        Raises
+        ------
+        InvalidDataError
+            Where values are missing and ``missing="error"``.
+        """
         check_is_fitted(self)
         scores = self._projections(self._checked(X, reset=False))
         return scores if self.method == "projection" else scores @ self._inverse_gram()
 
     def inverse_transform(self, X: Any) -> Vector:  # noqa: N803
-        """Return the samples that scores stand for, in the units of the data."""
+        """Return the samples that scores stand for, in the units of the data.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_components_)
+            Scores, as `transform` returns them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            What the components rebuild of the samples.
+
+        Raises
+        ------
+        InvalidProblemError
+            Where the scores are not one for each component.
+        """
         check_is_fitted(self)
         scores = np.asarray(X, dtype=np.float64)
         if scores.ndim != 2 or scores.shape[1] != self.n_components_:
@@ -192,6 +242,18 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         With Z the samples standardised as the training data were and Ẑ what `inverse_transform` makes of their scores,
         in the same units, this is 1 - ‖Z - Ẑ‖² / ‖Z‖².
+
+        Parameters
+        ----------
+        X : {array_like, sparse matrix} of shape (n_samples, n_features)
+            The samples.
+        y : None
+            Not used; here so that searches over settings can give it.
+
+        Returns
+        -------
+        float
+            The share, at most 1.
         """
         del y
         check_is_fitted(self)
@@ -213,25 +275,33 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return float(((scores @ self._inverse_gram()) * scores).sum()) / float(((parts / unit) ** 2).sum())
 
     def problem(self, X: Any, component: int) -> Operator:  # noqa: N803
-        """Rebuild from the training data the matrix a component was found on, for `certpca.verify`."""
+        """Rebuild from the training data the matrix a component was found on, for `certpca.verify`.
+
+        Parameters
+        ----------
+        X : {array_like, sparse matrix} of shape (n_samples, n_features)
+            The samples the estimator was fitted to.
+        component : int
+            Its position, from 0.
+
+        Returns
+        -------
+        Operator
+            What the components before it leave of the matrix.
+
+        Raises
+        ------
+        InvalidProblemError
+            Where there is no such component.
+        """
         check_is_fitted(self)
+        checked_position(component, len(self.solutions_))
         operator = self._operator(self._checked(X, reset=False))
-        return remaining_problem(operator, self.solutions_[:component], self.deflation, disjoint=self.disjoint)
+        deflation = DEFLATION if self.deflation is None else self.deflation
+        return remaining_problem(operator, self.solutions_[:component], deflation, disjoint=self.disjoint)
 
     def _operator(self, data: Any) -> Covariance:
         return from_data(data, center=self.center, scale=self.scale, missing=self.missing)  # type: ignore[arg-type]
-
-    def _warn(self) -> None:
-        for solution in self.solutions_:
-            if solution.status in (Status.OUT_OF_BUDGET, Status.INTERRUPTED):
-                warnings.warn(f"SparsePCA {solution.status.value}", ConvergenceWarning, stacklevel=3)
-                return
-        if self.n_components_ < self.n_components:
-            msg = (
-                f"SparsePCA found {self.n_components_} of {self.n_components} components: these explain all of the "
-                "variance"
-            )
-            warnings.warn(msg, ConvergenceWarning, stacklevel=3)
 
     def _inverse_gram(self) -> Vector:
         """Return (VVᵀ)⁺, which is 1 for one component."""

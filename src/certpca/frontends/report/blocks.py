@@ -1,7 +1,8 @@
 """The parts a report is made of, before it is HTML or Markdown. All text in them is plain."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +48,14 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """A line of a legend: a marker drawn in SVG, and text."""
-
-    marker: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Chart:
-    """A drawing: SVG with what it shows in words, for those who do not see it."""
+    """A plot by its name, what is to be drawn, and what that shows in words, for those who do not see it."""
 
     title: str
     words: str
-    svg: str
-    legend: Sequence[Key] = ()
+    plot: str
+    values: Sequence[Any]
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from certpca.frontends.plain_text import one_line
 
 # What Markdown or the HTML inside it would read as markup.
 MARKUP = re.compile(r"([\\`*_\[\]<>#|~&$])")
+LONGEST_NAME = 60  # longer ones lose their middle
 
 
 plain = one_line

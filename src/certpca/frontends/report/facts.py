@@ -11,7 +11,6 @@ from certpca.checker import Examiner
 from certpca.frontends.report.recomputed import Check, contradiction, held_against
 from certpca.intake import DataOptions, as_operator
 from certpca.operators import Operator
-from certpca.operators.covariance import Covariance
 from certpca.readers.moments import Moments, dense_moments, sparse_moments
 from certpca.results.certificate import Source
 from certpca.results.path import Path
@@ -20,12 +19,13 @@ from certpca.runtime.array_kinds import is_sparse
 from certpca.runtime.arrays import Indices, Vector, to_vector
 from certpca.runtime.budget import Budget, Listener, Progress, begun
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
-from certpca.verbs.decompose import NOTHING_LEFT, remaining_problem
+from certpca.verbs.components import remaining_problem
+from certpca.verbs.decompose import NOTHING_LEFT
 from certpca.verbs.path import path as find_path
 from certpca.verbs.solve import solve
 
 EXTRA_SECONDS = 30.0  # for what only the report needs: a second component, and a path where one is asked for
-SCORE_COLUMNS = 256
+LARGEST = 30  # bars that fit a page
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,7 @@ class Facts:
 
     With data, `solution` and `path` are recomputed from them. `other_names` says that the result names features
     otherwise than the data do. A path that the data contradict is left out, and `path_refusal` says why.
+    `largest` is how many loadings are drawn.
     """
 
     solution: Solution
@@ -88,6 +89,7 @@ class Facts:
     path_refusal: str = ""
     inside_names: tuple[str, ...] = ()
     other_names: bool = False
+    largest: int = LARGEST
 
     @property
     def refused(self) -> bool:
@@ -105,6 +107,16 @@ class Facts:
         """The total variance, or NaN where the result does not tell."""
         ratio = self.solution.explained_variance_ratio
         return self.solution.objective / ratio if ratio > 0 else math.nan
+
+    @property
+    def total(self) -> float | None:
+        """The total variance where shares of it can be drawn."""
+        return self.trace if self.trace > 0 and math.isfinite(100 / self.trace) else None
+
+    @property
+    def by_magnitude(self) -> list[int]:
+        """The positions of the support by falling magnitude of the loadings."""
+        return [int(j) for j in np.argsort(-np.abs(self.solution.loadings), kind="stable")]
 
 
 def gather(
@@ -188,14 +200,14 @@ def _numbered(indices: Indices) -> tuple[str, ...]:
 
 
 def _summary(operator: Operator, name: str) -> DataFacts:
-    samples, missing = None, 0
-    if isinstance(operator, Covariance):
-        samples, source = operator.rows, operator.source()
+    missing = 0
+    if operator.rows is not None:
+        source = operator.source()
         if source.fill_missing:  # else there are none: they would have been refused
             moments = _moments(source)
             missing = int((moments.rows - moments.count).sum())
     constant = int((to_vector(operator.diagonal()) == 0.0).sum())
-    return DataFacts(name, operator.description, samples, operator.size, missing, constant, operator.trace())
+    return DataFacts(name, operator.description, operator.rows, operator.size, missing, constant, operator.trace())
 
 
 def _moments(source: Source) -> Moments:
@@ -226,7 +238,7 @@ def _scores(
     progress: Progress,
 ) -> tuple[Scores | None, str]:
     """Return the scores of two components, or None and why there are none."""
-    if not isinstance(operator, Covariance):
+    if operator.rows is None:
         return None, "Scores need samples; the data given are a matrix."
     rest = remaining_problem(operator, [solution], "schur", disjoint=False)
     if not rest.trace() > NOTHING_LEFT * operator.trace():
@@ -235,20 +247,11 @@ def _scores(
         second = solve(rest, solution.sparsity, budget=progress)
     return (
         Scores(
-            _projected(operator, solution),
-            _projected(operator, second),
+            operator.scores(solution.support, solution.loadings),
+            operator.scores(second.support, second.loadings),
             second,
             second.objective / operator.trace(),
             labels,
         ),
         "",
     )
-
-
-def _projected(operator: Covariance, component: Solution) -> Vector:
-    """Multiply the standardised columns of the support by the loadings."""
-    factor = operator.restrict(component.support).factor()
-    total = np.zeros(operator.rows)
-    for columns, block in factor.blocks(SCORE_COLUMNS, operator.xp.float64):
-        total += to_vector(block) @ component.loadings[columns]
-    return total * math.sqrt(operator.source().divisor)

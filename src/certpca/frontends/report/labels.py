@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from certpca.formats.tables import load_table
-from certpca.formats.text_files import text_ending
-from certpca.formats.text_tables import text_column
+from certpca.formats.base import format_of
 from certpca.runtime.errors import DataFileError
-from certpca.runtime.optional import require
 
 
 def read_labels(where: str, data: str | Path, samples: int) -> tuple[str, ...]:
@@ -54,29 +51,11 @@ def _from_file(file: Path, samples: int) -> tuple[str, ...]:
 
 
 def _from_column(name: str, data: Path) -> tuple[str, ...]:
-    ending = data.suffix.lower()
-    if ending == ".npz":
-        with np.load(data, allow_pickle=False) as archive:
-            if name in archive.files:
-                return _as_text(archive[name])
-            known = [held for held in archive.files if archive[held].ndim == 1]
-    elif ending == ".parquet":
-        parquet = require("pyarrow.parquet", extra="parquet", purpose="reading .parquet files")
-        known = list(parquet.read_schema(data).names)
-        if name in known:
-            return tuple(str(value) for value in parquet.read_table(data, columns=[name]).column(name).to_pylist())
-    elif text_ending(data) is not None:
-        known, cells = text_column(data, name)
-        if cells is not None:
-            return cells
-    elif ending in (".h5ad", ".zarr"):
-        about = load_table(data).data.obs
-        known = list(about)
-        if name in known:
-            return _as_text(np.asarray(about[name]))
-    else:
-        known = []
-    held = f"; it has {', '.join(known[:20])}{' …' if len(known) > 20 else ''}" if known else ""
+    known = format_of(data).labels(data)
+    if name in known:
+        return _as_text(np.asarray(known[name]))
+    names = list(known)
+    held = f"; it has {', '.join(names[:20])}{' …' if len(names) > 20 else ''}" if names else ""
     msg = f"there is no file {name!r}, and {str(data)!r} has no column {name!r}{held}"
     raise DataFileError(msg)
 

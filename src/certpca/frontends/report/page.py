@@ -15,8 +15,7 @@ from certpca.frontends.report.blocks import (
     Section,
     Table,
 )
-from certpca.frontends.report.compose import LONGEST_NAME
-from certpca.frontends.report.escape import as_html, shortened
+from certpca.frontends.report.escape import LONGEST_NAME, as_html, shortened
 from certpca.frontends.report.style import STYLE
 from certpca.frontends.report.words import signed
 
@@ -134,11 +133,12 @@ def _bar(bar: Bar, largest: float, low: float, *, marked: bool) -> str:
 
 
 def _chart(block: Chart) -> str:
-    keys = "".join(
-        f"<li>{key.marker}<bdi>{as_html(shortened(key.text, LONGEST_NAME))}</bdi></li>" for key in block.legend
-    )
-    legend = f'<ul class="legend">{keys}</ul>' if keys else ""
-    return f"<figure>{block.svg}{legend}<figcaption>{as_html(block.words)}</figcaption></figure>"
+    from certpca.plots import inline_svg
+
+    drawing, keys = inline_svg(block.plot, *block.values, title=block.title, words=block.words, **block.settings)
+    lines = "".join(f"<li>{key}<bdi>{as_html(text)}</bdi></li>" for key, text in keys)
+    legend = f'<ul class="legend">{lines}</ul>' if lines else ""
+    return f"<figure>{drawing}{legend}<figcaption>{as_html(block.words)}</figcaption></figure>"
 
 
 def _command(block: Command) -> str:

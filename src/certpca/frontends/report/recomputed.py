@@ -9,10 +9,10 @@ import numpy as np
 from certpca.checker import Examiner
 from certpca.operators import Operator
 from certpca.results.certificate import Certificate
+from certpca.results.errors import CertificateError
 from certpca.results.proof import Proof
 from certpca.results.solution import Solution
 from certpca.results.status import Status
-from certpca.runtime.errors import CertificateError
 from certpca.runtime.rounded import down, up
 from certpca.search.krylov import leading_eigenpairs
 

@@ -1,14 +1,20 @@
-"""The style sheet of the page: light and dark, screen, phone and paper."""
+"""The style sheet of the page: light and dark, screen, phone and paper. Drawings take their colours from it."""
 
-# Colours after Okabe & Ito, which colour-blind readers tell apart; lighter ones of the same set on dark ground.
-STYLE = """
-:root{color-scheme:light dark;--ground:#fff;--card:#f6f7f9;--ink:#1c2024;--soft:#59626c;--line:#d9dee4;
---found:#0072b2;--proved:#c24e00;--good:#007a5a;--bad:#b3261e;--plain:#59626c;
---g0:#0072b2;--g1:#e69f00;--g2:#009e73;--g3:#cc79a7;--g4:#56b4e9;--g5:#d55e00}
-@media (prefers-color-scheme:dark){:root{--ground:#15181c;--card:#1e2329;--ink:#e8eaed;--soft:#a3adb8;--line:#38404a;
---found:#56b4e9;--proved:#f0a35c;--good:#3fc79a;--bad:#ff8a80;--plain:#a3adb8;
---g0:#4aa3df;--g1:#e69f00;--g2:#22b88b;--g3:#d98fb8;--g4:#9ad3f5;--g5:#ee7733}}
-*{box-sizing:border-box}
+from certpca.plots.palette import DARK, LIGHT, variables
+
+PRINTED = {**LIGHT, "ink": "#000", "soft": "#444", "line": "#ccc"}
+
+COLOURS = f"""
+:root{{color-scheme:light dark;--ground:#fff;--card:#f6f7f9;--good:#007a5a;--bad:#b3261e;{variables(LIGHT)}}}
+@media (prefers-color-scheme:dark){{:root{{--ground:#15181c;--card:#1e2329;--good:#3fc79a;--bad:#ff8a80;
+{variables(DARK)}}}}}
+@media print{{:root{{color-scheme:light;
+--ground:#fff;--card:#f6f7f9;--good:#00664b;--bad:#b3261e;{variables(PRINTED)}}}}}
+"""
+
+STYLE = (
+    COLOURS
+    + """*{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%}
 body{margin:0;background:var(--ground);color:var(--ink);
 font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Noto Sans",sans-serif}
@@ -19,9 +25,9 @@ h2{font-size:1.25rem;line-height:1.3;margin:2.25rem 0 .75rem;padding-top:.75rem;
 p{margin:.5rem 0;overflow-wrap:anywhere}
 .subtitle,.note,footer,figcaption,caption{color:var(--soft)}
 .note,footer,figcaption,caption{font-size:.875rem}
-.verdict{margin:1.25rem 0;padding:1rem 1.25rem;background:var(--card);border-left:5px solid var(--plain);
+.verdict{margin:1.25rem 0;padding:1rem 1.25rem;background:var(--card);border-left:5px solid var(--soft);
 border-radius:0 6px 6px 0}
-.verdict .badge{display:inline-block;margin:0;font-size:.875rem;font-weight:600;color:var(--plain)}
+.verdict .badge{display:inline-block;margin:0;font-size:.875rem;font-weight:600;color:var(--soft)}
 .verdict .headline{font-size:1.2rem;line-height:1.4;font-weight:600;margin:.25rem 0 .5rem}
 .verdict .standing{margin:0;font-size:.875rem;color:var(--soft)}
 .optimal,.gap{border-left-color:var(--good)}.optimal .badge,.gap .badge{color:var(--good)}
@@ -49,14 +55,8 @@ overflow-wrap:anywhere}
 .facts{display:grid;grid-template-columns:minmax(9rem,14rem) 1fr;gap:.3rem 1.25rem;margin:.75rem 0}
 .facts dt{color:var(--soft)}.facts dd{margin:0;overflow-wrap:anywhere}
 figure{margin:1rem 0;max-width:36rem}
-.chart{display:block;width:100%;height:auto;font:12px system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif}
-.chart text{fill:var(--ink)}.chart .tick{fill:var(--soft);font-size:11.5px}
-.grid{stroke:var(--line);stroke-width:1;fill:none}.axis{stroke:var(--soft);stroke-width:1;fill:none}
-.found,.proved{fill:none;stroke-width:2;stroke-linejoin:round}.found{stroke:var(--found)}
-.proved{stroke:var(--proved);stroke-dasharray:6 3}.foundpoint{fill:var(--found)}
-.band{fill:var(--proved);fill-opacity:.22}.mark{stroke:var(--soft);stroke-width:1.2;stroke-dasharray:2 3;fill:none}
-.group0{fill:var(--g0)}.group1{fill:var(--g1)}.group2{fill:var(--g2)}.group3{fill:var(--g3)}.group4{fill:var(--g4)}
-.group5{fill:var(--g5)}.others{fill:var(--soft)}.chart [class^=group],.chart .others{fill-opacity:.8}
+.chart{display:block;width:100%;height:auto;font:11.5px system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif}
+.chart,.key{stroke-linejoin:round;stroke-linecap:butt}
 .legend{display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;list-style:none;margin:.25rem 0;padding:0;font-size:.875rem}
 .legend li{display:flex;align-items:center;gap:.4rem;overflow-wrap:anywhere}
 .key{width:22px;height:12px;flex:none}
@@ -68,14 +68,12 @@ footer{margin-top:2.5rem;padding-top:.75rem;padding-bottom:2rem;border-top:1px s
 h1{font-size:1.4rem}.verdict .headline{font-size:1.0625rem}.figures{grid-template-columns:1fr 1fr}
 .figures dd{font-size:1.125rem}.figures div{padding:.6rem .75rem}
 .facts{grid-template-columns:1fr;gap:0}.facts dd{margin-bottom:.5rem}.bars th{width:36%}.bars.short th{width:6.5rem}
-.plain{font-size:.875rem}.plain th,.plain td{padding-right:.6rem}.chart{font-size:13px}.chart .tick{font-size:13px}}
-@media print{:root{color-scheme:light;--ground:#fff;--card:#f6f7f9;--ink:#000;--soft:#444;--line:#ccc;
---found:#0072b2;--proved:#c24e00;--good:#00664b;--bad:#b3261e;--plain:#444;
---g0:#0072b2;--g1:#e69f00;--g2:#009e73;--g3:#cc79a7;--g4:#56b4e9;--g5:#d55e00}
-@page{margin:18mm 16mm}
+.plain{font-size:.875rem}.plain th,.plain td{padding-right:.6rem}.chart{font-size:13px}}
+@media print{@page{margin:18mm 16mm}
 html{font-size:10pt}main,footer{max-width:none;padding:0}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}
 h2{break-after:avoid}figure,.verdict,.figures,.facts,tr,pre{break-inside:avoid}
 .figures{grid-template-columns:repeat(4,1fr)}.facts{grid-template-columns:13rem 1fr;gap:.2rem 1.25rem}
 thead{display:table-header-group}details:not([open]){display:none}figure{max-width:11.5cm}h2{margin-top:1.5rem}p{orphans:3;widows:3}}
 """
+)

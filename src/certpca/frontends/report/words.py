@@ -2,24 +2,18 @@
 
 import math
 
+from certpca.checker.rules import rules
 from certpca.frontends.report.facts import Facts
-from certpca.results.certificate import FAILURE, PROVED_OPTIMAL
+from certpca.results.certificate import PROVED_OPTIMAL
 from certpca.runtime import rounded
 
 NBSP = "\u00a0"
 
-KINDS = {
-    "trace": "closed form: the sum of the largest variances",
-    "row-sums": "closed form: the largest sum of entries in a row",
-    "largest-eigenvalue": "closed form: the largest eigenvalue, which bounds every sparsity",
-    "l0-dual": "a dual point of the sparse problem itself",
-    "l0-tree": "dual points for regions that cover all directions",
-    "sdp-dual": "a dual point of the semidefinite relaxation",
-    "l0-reduced": "a dual point along the leading directions of the samples, and a bound for all others",
-    "l0-reduced-random": "a dual point along the leading directions of the samples, and a bound for all others that "
-    f"holds unless the checker's random numbers mislead (probability {FAILURE:g})",
-    "search-tree": "a search tree that covers every choice of features, with a bound for each leaf",
-}
+
+def kind_in_words(kind: str) -> str:
+    """Say what the evidence of a kind is, as its rule does."""
+    known = rules()
+    return known[kind].SENTENCE if kind in known else "see the documentation"
 
 
 def percent(share: float, digits: int = 2) -> str:

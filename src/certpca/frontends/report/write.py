@@ -1,11 +1,12 @@
 """From a solution to a file."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from certpca.frontends.report.compose import LARGEST, compose
-from certpca.frontends.report.facts import Facts, Files, gather
+from certpca.frontends.report.compose import compose
+from certpca.frontends.report.facts import EXTRA_SECONDS, LARGEST, Facts, Files, gather
 from certpca.frontends.report.markdown import to_markdown
 from certpca.frontends.report.page import to_html
 from certpca.frontends.report.picture import save_picture
@@ -16,10 +17,12 @@ from certpca.results.solution import Solution
 from certpca.runtime.atomic_write import require_writable
 from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.errors import InvalidProblemError
+from certpca.verbs.validation import checked_limits, checked_whole, named_arguments
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".png": "png", ".svg": "svg"}
 
 
+@named_arguments
 def write_report(
     solution: Solution,
     target: str | Path,
@@ -32,6 +35,7 @@ def write_report(
     title: str | None = None,
     largest: int = LARGEST,
     files: Files | None = None,
+    time_limit: float | None = None,
     budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     **options: Unpack[DataOptions],
@@ -40,52 +44,68 @@ def write_report(
 
     Parameters
     ----------
-    solution
+    solution : Solution
         From `solve` or `load_solution`.
-    target
+    target : path_like
         The file. Its ending says what it becomes: one self-contained HTML page, Markdown, or a picture (png, svg).
-    data, options
+    data : array_like, DataFrame, reader or Operator, optional
         As in `solve`. With them the report summarises the data, verifies the certificate with the independent checker
         and shows the scores on this component and a second one.
-    path
+    path : Path, optional
         From `path` or `load_path`: what other sparsities capture, and the band in which the optimum lies.
-    sparsities
+    sparsities : iterable of int, optional
         Compute and certify such a path now; needs the data.
-    labels
-        A list or array with one for each sample: colours of the scores.
-    form
-        ``"html"``, ``"markdown"``, ``"png"`` or ``"svg"``, whatever the ending.
-    title
+    labels : sequence, optional
+        One for each sample: colours of the scores.
+    form : {"html", "markdown", "png", "svg"}, optional
+        What it becomes, whatever the ending.
+    title : str, optional
         A heading of your own.
-    largest
+    largest : int
         How many loadings are drawn.
-    files
+    files : Files, optional
         Names of the files behind all this, for the commands that the report prints.
-    budget, listener
-        For all of it, the second component and the path above all; by default half a minute. The certificate is
+    time_limit : float, optional
+        Seconds for all of it, the second component and the path above all; by default half a minute. The certificate is
         verified whatever that takes.
+    budget : Budget, optional
+        Limits steps too, in place of `time_limit`.
+    listener : callable, optional
+        Called with a `Step` after each step; returning False ends what takes long.
+    **options : DataOptions
+        How data become a matrix, as in `solve`.
 
     Returns
     -------
     Facts
         What the report tells. `refused` says whether the data contradict the result.
 
+    Raises
+    ------
+    InvalidProblemError
+        Where an argument has no meaning, or the data are not those of the solution.
+    DataFileError
+        Where the file cannot be written.
+
+    See Also
+    --------
+    save_solution : For programs.
+
     Examples
     --------
     >>> import certpca, tempfile, pathlib
-    >>> from certpca.frontends.report import write_report
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "report.md"
     >>> solution = certpca.solve(certpca.pitprops(), 7, certify=True, target_gap=1e-6)
-    >>> write_report(solution, file, data=certpca.pitprops()).refused
+    >>> certpca.write_report(solution, file, data=certpca.pitprops()).refused
     False
     >>> file.read_text(encoding="utf-8").splitlines()[0]
     '# Sparse principal component: 7 of 13 features'
     """
     form = report_format(target, form)
-    if largest < 1:
-        msg = f"at least one loading must be drawn, got {largest}"
-        raise InvalidProblemError(msg)
+    checked_whole(largest, "largest", 1)
     require_writable(target)
+    by_default = EXTRA_SECONDS if time_limit is None and budget is None else time_limit
+    progress = checked_limits(by_default, budget, listener)
     facts = gather(
         solution,
         data=data,
@@ -93,14 +113,14 @@ def write_report(
         sparsities=sparsities,
         labels=labels,
         files=files,
-        budget=budget,
-        listener=listener,
+        budget=progress,
         **options,
     )
+    facts = replace(facts, largest=largest)
+    document = compose(facts, title=title)
     if form in ("png", "svg"):
-        save_picture(facts, target, form, title=title, largest=largest)
+        save_picture(document, target, form)
     else:
-        document = compose(facts, title=title, largest=largest)
         write_text_whole(target, to_html(document) if form == "html" else to_markdown(document))
     return facts
 

@@ -2,17 +2,14 @@
 
 import argparse
 import sys
+from typing import Any
 
 from certpca.frontends.cli.options import (
     add_checkpoint_option,
     add_data_options,
     add_proof_options,
     add_result_options,
-    preparation,
-    started,
 )
-from certpca.frontends.cli.output import shown_in_any_case
-from certpca.frontends.cli.reading_options import read_table
 
 HELP = "prove an upper bound for a data file"
 READS_FILES = True
@@ -33,30 +30,27 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
+    from certpca.frontends.cli.command_run import run_on_file
     from certpca.frontends.cli.terminal import print_certificate
+    from certpca.results.certificate import Certificate
     from certpca.results.files import certificate_to_dict, load_certificate, save_certificate
     from certpca.verbs.certify import certify
 
-    run = started(options, proving=True)
     warm = load_certificate(options.warm) if options.warm else None
-    table = read_table(options, options.file)
-    with run.until_signalled():
-        with run.shown() as progress:
-            certificate = certify(
-                table.data,
-                options.sparsity,
-                target_gap=options.target_gap,
-                branching=not options.no_branching,
-                depth=options.depth,
-                warm=warm,
-                rng=options.seed,
-                budget=progress,
-                checkpoint=options.checkpoint,
-                **preparation(options, table),
-            )
+
+    def prove(data: Any, **given: Any) -> Certificate:
+        asked = {"branching": not options.no_branching, "depth": options.depth, "warm": warm}
+        return certify(data, options.sparsity, **asked, **given)
+
+    def fields(certificate: Certificate) -> dict[str, Any]:
         assert certificate.status is not None
-        fields = {**certificate_to_dict(certificate), "status": certificate.status.name}
-        with shown_in_any_case(lambda: print_certificate(certificate, sys.stdout), fields, options, table):
-            if options.output:
-                save_certificate(certificate, options.output)
-    return int(run.end(sys.stderr if options.json else sys.stdout))
+        return {**certificate_to_dict(certificate), "status": certificate.status.name}
+
+    return run_on_file(
+        options,
+        prove,
+        proving=True,
+        show=lambda certificate: print_certificate(certificate, sys.stdout),
+        fields=fields,
+        writers={"output": save_certificate},
+    )

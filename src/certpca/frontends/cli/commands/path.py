@@ -1,18 +1,13 @@
 """`certpca path`: find sparse components for several sparsities at once."""
 
 import argparse
-import sys
 
 from certpca.frontends.cli.options import (
     add_checkpoint_option,
     add_data_options,
     add_proof_options,
     add_result_options,
-    preparation,
-    started,
 )
-from certpca.frontends.cli.output import shown_in_any_case
-from certpca.frontends.cli.reading_options import read_table
 
 HELP = "find sparse components for several sparsities at once"
 READS_FILES = True
@@ -30,29 +25,16 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
-    from certpca.frontends.plots.figures import save_path
-    from certpca.results.files import save_path as store_path
-    from certpca.results.files import solution_to_dict
+    from certpca.frontends.cli.command_run import run_on_file
+    from certpca.plots import save
+    from certpca.results.files import save_path, solution_to_dict
     from certpca.verbs.path import path
 
-    run = started(options, proving=options.certify)
-    table = read_table(options, options.file)
-    with run.until_signalled():
-        with run.shown() as progress:
-            found = path(
-                table.data,
-                options.sparsities,
-                certify=options.certify,
-                target_gap=options.target_gap,
-                rng=options.seed,
-                budget=progress,
-                checkpoint=options.checkpoint,
-                **preparation(options, table),
-            )
-        fields = {"solutions": [solution_to_dict(solution) for solution in found.solutions]}
-        with shown_in_any_case(lambda: print(found), fields, options, table):
-            if options.output:
-                store_path(found, options.output)
-            if options.plot:
-                save_path(found, options.plot)
-    return int(run.end(sys.stderr if options.json else sys.stdout))
+    return run_on_file(
+        options,
+        lambda data, **given: path(data, options.sparsities, certify=options.certify, **given),
+        proving=options.certify,
+        show=print,
+        fields=lambda found: {"solutions": [solution_to_dict(solution) for solution in found.solutions]},
+        writers={"output": save_path, "plot": lambda found, file: save(file, "path", found)},
+    )

@@ -9,7 +9,6 @@ from certpca.frontends.cli.options import (
     numbers,
     preparation,
     seconds,
-    started,
     usage_error,
 )
 from certpca.frontends.cli.output import EXIT_REFUSED, complain
@@ -46,10 +45,11 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
     from pathlib import Path
 
+    from certpca.frontends.cli.command_run import CommandRun
     from certpca.frontends.report import Files, read_labels, write_report
     from certpca.results.files import certificate_beside, load_path, load_solution
 
-    run = started(options, proving=False)
+    run = CommandRun(options.time_limit, proving=False)
     solution = load_solution(options.result)
     target = options.output or str(Path(options.result).with_suffix(_ENDINGS[options.format or "html"]))
     path = load_path(options.path) if options.path else None
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     if facts.refusal:
         complain(f"refused: {facts.refusal}")
         return EXIT_REFUSED
-    return int(run.end())
+    return run.end()
 
 
 _ENDINGS = {"html": ".html", "markdown": ".md", "png": ".png", "svg": ".svg"}

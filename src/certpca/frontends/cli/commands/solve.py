@@ -11,12 +11,8 @@ from certpca.frontends.cli.options import (
     add_data_options,
     add_proof_options,
     add_result_options,
-    preparation,
-    started,
     usage_error,
 )
-from certpca.frontends.cli.output import shown_in_any_case
-from certpca.frontends.cli.reading_options import read_table
 
 HELP = "find a sparse component of a data file"
 READS_FILES = True
@@ -38,33 +34,26 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
+    from certpca.frontends.cli.command_run import run_on_file
     from certpca.frontends.cli.terminal import print_solution
     from certpca.results.files import save_solution, solution_to_dict
+    from certpca.results.solution import Solution
     from certpca.solvers import solver_named
     from certpca.verbs.solve import solve
 
     solver = solver_named(options.solver, **_settings(options.set))
-    run = started(options, proving=options.certify)
-    table = read_table(options, options.file)
-    with run.until_signalled():
-        with run.shown() as progress:
-            solution = solve(
-                table.data,
-                options.sparsity,
-                solver,
-                refit=not options.no_refit,
-                rng=options.seed,
-                budget=progress,
-                certify=options.certify,
-                target_gap=options.target_gap,
-                checkpoint=options.checkpoint,
-                **preparation(options, table),
-            )
-        fields = solution_to_dict(solution)
-        with shown_in_any_case(lambda: print_solution(solution, sys.stdout), fields, options, table):
-            if options.output:
-                save_solution(solution, options.output)
-    return int(run.end(sys.stderr if options.json else sys.stdout))
+
+    def find(data: Any, **given: Any) -> Solution:
+        return solve(data, options.sparsity, solver, refit=not options.no_refit, certify=options.certify, **given)
+
+    return run_on_file(
+        options,
+        find,
+        proving=options.certify,
+        show=lambda solution: print_solution(solution, sys.stdout),
+        fields=solution_to_dict,
+        writers={"output": save_solution},
+    )
 
 
 def _settings(pairs: Sequence[str]) -> dict[str, Any]:

@@ -1,1 +1,0 @@
-"""Drawings with matplotlib."""

@@ -1,0 +1,178 @@
+"""Certificates in fewer directions of sample space than there are."""
+
+import numpy as np
+import pytest
+
+import certpca
+from certpca.bounds import pipeline as search
+from certpca.checker.data import prepare
+from certpca.checker.rules import l0_reduced
+from certpca.checker.rules import l0_reduced_random as reduced
+from certpca.search.krylov import leading_directions
+
+
+@pytest.fixture
+def data(rng: np.random.Generator) -> np.ndarray:
+    scores = rng.standard_normal((60, 3)) * [6.0, 4.0, 3.0]
+    return np.asarray(scores @ rng.standard_normal((3, 400)) + rng.standard_normal((60, 400)))
+
+
+def test_fewer_directions_prove_less(data: np.ndarray) -> None:
+    solution = certpca.solve(data, 40)
+    full = certpca.certify(data, 40, solution=solution, branching=False, target_gap=0)
+    bounds = [certpca.certify(data, 40, solution=solution, depth=depth, target_gap=0) for depth in (50, 10, 3)]
+    assert all(bound.kind == "l0-reduced" for bound in bounds)
+    assert all(certpca.verify(bound, data).upper_bound <= bound.upper_bound for bound in bounds)
+    values = [full.upper_bound, *[bound.upper_bound for bound in bounds]]
+    assert values == sorted(values)
+    assert bounds[-1].gap < 0.1  # three directions hold nearly everything
+
+
+def test_as_many_directions_as_samples_is_the_ordinary_certificate(data: np.ndarray) -> None:
+    assert certpca.certify(data, 40, depth=60, branching=False).kind == "l0-dual"
+
+
+def test_many_samples_give_a_certificate_that_says_it_is_random(
+    data: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solution = certpca.solve(data, 40)
+    sure = certpca.certify(data, 40, solution=solution, depth=10)
+    monkeypatch.setattr(search, "LARGEST_FORMED_SIZE", 50)
+    monkeypatch.setattr(reduced, "STARTS", 4)
+    random = certpca.certify(data, 40, solution=solution, depth=10)
+    assert random.kind == "l0-reduced-random"
+    assert random.upper_bound >= sure.upper_bound * (1 - 1e-6)
+    proofs = [certpca.verify(random, data).upper_bound for _ in range(20)]
+    assert len(set(proofs)) > 1  # every check draws numbers of its own
+    assert max(proofs) <= random.upper_bound  # and confirms the claim
+
+
+@pytest.fixture
+def deep(rng: np.random.Generator) -> np.ndarray:
+    """Several directions of nearly equal strength beside those that a certificate treats apart."""
+    scores = rng.standard_normal((400, 40)) * np.linspace(6.0, 5.0, 40)
+    return np.asarray(scores @ rng.standard_normal((40, 500)) + rng.standard_normal((400, 500)))
+
+
+def test_what_is_left_is_bounded_from_above_whatever_is_drawn(deep: np.ndarray) -> None:
+    """Against the eigenvalue itself; the probability of a failure is that of the statement, not of the test."""
+    prepared = prepare(certpca.from_data(deep).source())
+    factor = np.concatenate([block for _, block in prepared.blocks()], axis=1)
+    basis = np.linalg.svd(factor)[0][:, :20]
+    rest = factor - basis @ (basis.T @ factor)
+    exact = float(np.linalg.svd(rest)[1][0] ** 2)
+    bounds = [reduced._random_rest(prepared, basis, 1e-13, 5) for _ in range(30)]
+    assert min(bounds) >= exact
+    assert max(bounds) <= 1.5 * exact
+    assert max(bounds) <= min(bounds) * (1 + reduced.OTHER_DRAWS)
+
+
+def test_where_nothing_is_left_the_bound_is_tiny(rng: np.random.Generator) -> None:
+    data = rng.standard_normal((400, 3)) @ rng.standard_normal((3, 500))
+    prepared = prepare(certpca.from_data(data).source())
+    factor = np.concatenate([block for _, block in prepared.blocks()], axis=1)
+    basis = np.linalg.svd(factor)[0][:, :10]
+    assert 0 < reduced._random_rest(prepared, basis, 1e-13, 5) < 1e-15 * prepared.trace
+
+
+def test_roundings_cost_more_where_they_are_larger() -> None:
+    """The stated probability includes what floating point does: the larger that can be, the more is allowed for."""
+
+    def allowance(off: float) -> float:
+        return reduced.shortfall(20_000, 16, 13, off=lambda _: off)
+
+    allowed = [allowance(off) for off in (0.0, 1e-7, 1e-6, 1e-5, 1e-4)]
+    assert allowed == sorted(allowed)
+    assert allowed[0] < allowed[1] < 1.01 * allowed[0]
+    assert allowance(1.0) == 1.0
+    assert reduced.shortfall(20_000, 16, 13, off=lambda _: 0.0, seen=0.0) == 1.0
+
+
+def test_a_perturbed_space_falls_short_as_seldom_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products that are wrong by a known amount, far more than roundings: the allowance for them must be enough."""
+    monkeypatch.setattr(reduced, "FAILURE", 0.05)
+    depth, starts, degree, draws, wrong = 200, 2, 3, 400, 1e-4
+    short = reduced.shortfall(
+        depth, starts, degree, off=lambda largest: 2.2 * wrong * np.sqrt(starts * degree) / largest
+    )
+    spectrum = np.concatenate([[1.0], np.linspace(0, 1 - 1.01 * short, depth - 1)])
+    rng = np.random.default_rng(0)
+    failed = 0
+    for _ in range(draws):
+        block = np.linalg.qr(rng.standard_normal((depth, starts)))[0]
+        space = block
+        for _ in range(degree):
+            noise = rng.standard_normal(block.shape)
+            block = spectrum[:, None] * block + wrong * noise / np.linalg.norm(noise, axis=0)
+            block = np.linalg.qr(block - space @ (space.T @ block))[0]
+            space = np.concatenate([space, block], axis=1)
+        space = np.linalg.qr(space)[0]
+        failed += np.linalg.eigvalsh(space.T @ (spectrum[:, None] * space))[-1] < 1 - short
+    assert failed / draws <= 0.05
+
+
+def test_too_many_samples_for_a_proof_that_is_sure(data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    sure = certpca.certify(data, 40, depth=10)
+    monkeypatch.setattr(l0_reduced, "LARGEST_FACTORED", 50)
+    with pytest.raises(certpca.CertificateError, match="too many samples"):
+        certpca.verify(sure, data)
+
+
+def test_ritz_values_fall_short_as_seldom_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large eigenvalue just above many others that are a little too small: the worst case of the analysis."""
+    monkeypatch.setattr(reduced, "FAILURE", 0.05)
+    depth, starts, degree, draws = 200, 2, 3, 400
+    short = reduced.shortfall(depth, starts, degree)
+    spectrum = np.concatenate([[1.0], np.linspace(0, 1 - 1.01 * short, depth - 1)])
+    rng = np.random.default_rng(0)
+    failed = 0
+    for _ in range(draws):
+        start = rng.standard_normal((depth, starts))
+        space = np.linalg.qr(np.concatenate([spectrum[:, None] ** power * start for power in range(degree + 1)], 1))[0]
+        failed += np.linalg.eigvalsh(space.T @ (spectrum[:, None] * space))[-1] < 1 - short
+    assert failed / draws <= 0.05
+
+
+@pytest.mark.parametrize("degree", [2, 5, 13])
+def test_more_products_leave_less_in_doubt(degree: int) -> None:
+    assert 0 < reduced.shortfall(20_000, 16, degree + 1) < reduced.shortfall(20_000, 16, degree) < 1
+
+
+def test_leading_directions_hold_most_of_the_variance(data: np.ndarray) -> None:
+    found, values = leading_directions(certpca.from_data(data), 3, np.random.default_rng(0))
+    centred = (data - data.mean(axis=0)) / np.sqrt(data.shape[0] - 1)
+    left, spread, _ = np.linalg.svd(centred, full_matrices=False)
+    np.testing.assert_allclose(found.T @ found, np.eye(3), atol=1e-6)
+    np.testing.assert_allclose(np.linalg.svd(left[:, :3].T @ found)[1], 1.0, atol=1e-4)
+    np.testing.assert_allclose(values[:3], spread[:3] ** 2, rtol=1e-3)
+    assert values[3] <= spread[3] ** 2 * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("depth", [0, -3])
+def test_bad_depths_are_named(data: np.ndarray, depth: int) -> None:
+    with pytest.raises(certpca.CertpcaError, match="depth must be a positive"):
+        certpca.certify(data, 40, depth=depth)
+
+
+def test_matrices_and_wide_data_cannot_be_reduced(rng: np.random.Generator) -> None:
+    with pytest.raises(certpca.CertpcaError, match="at most as many samples as features"):
+        certpca.certify(np.cov(rng.standard_normal((400, 300)).T), 5, covariance=True, depth=4)
+
+
+def test_where_no_smaller_depth_is_possible_closed_forms_remain(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "LARGEST_FORMED_SIZE", 50)
+    monkeypatch.setattr(search, "ALWAYS_OPTIMAL", 0)
+    tall = rng.standard_normal((400, 300))
+    for data, options in ((tall, {}), (np.cov(tall.T), {"covariance": True})):
+        certificate = certpca.certify(data, 5, target_gap=0, **options)  # type: ignore[arg-type]
+        assert certificate.kind in ("trace", "row-sums", "largest-eigenvalue")
+
+
+def test_a_short_budget_is_kept(data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "LARGEST_FORMED_SIZE", 50)
+    monkeypatch.setattr(search, "SECONDS_AN_ENTRY", 1.0)
+    monkeypatch.setattr(search, "ALWAYS_OPTIMAL", 0)
+    certificate = certpca.certify(data, 40, target_gap=0, budget=certpca.Budget(seconds=20))
+    assert not certificate.kind.startswith("l0")
