@@ -24,7 +24,8 @@ def search_for(operator, sparsity, features=None):
     panel[solution.support, 0] = solution.loadings
     objective = operator.quadratic_form(solution.support, np.asarray(solution.loadings))
     panel = operator.xp.asarray(panel, dtype=operator.xp.float32 if isinstance(features, WalkedFeatures) else None)
-    return LevelSearch(features, sparsity, objective, features.combined(panel)), objective
+    search = LevelSearch(features, sparsity, objective)
+    return search, search.start(features.combined(panel)), objective
 
 
 def proved(operator, found, sparsity):
@@ -44,9 +45,9 @@ def test_bounds_are_above_the_optimum_and_near_it(seed, samples, size):
     operator = certpca.from_data(spiked(rng, samples, size))
     sparsity = int(rng.integers(1, size + 1))
     best, _ = brute_force(operator.submatrix(np.arange(size)), sparsity)
-    search, _ = search_for(operator, sparsity)
-    *_, found = islice(search, 6)
-    bound = proved(operator, found, sparsity)
+    search, at, _ = search_for(operator, sparsity)
+    *_, at = islice(search.rounds(at), 6)
+    bound, found = proved(operator, at.best, sparsity), at.best
     assert bound >= best * (1 - 1e-12)
     assert bound <= 1.5 * best
     assert bound == pytest.approx(found.bound, rel=1e-4)
@@ -62,8 +63,9 @@ def test_levels_beat_a_number(sparsity, rng):
     operator = certpca.from_data(data)
     problem = DualProblem(operator, sparsity)
     number = min(point.bound for point in islice(improve(problem, problem.start()), 60))
-    search, objective = search_for(operator, sparsity)
-    *_, found = search
+    search, at, objective = search_for(operator, sparsity)
+    *_, at = search.rounds(at)
+    found = at.best
     assert found.bound - objective < 0.8 * (number - objective)
     assert proved(operator, found, sparsity) == pytest.approx(found.bound, rel=1e-5)
 
@@ -76,14 +78,16 @@ def deep(rng, monkeypatch):
 
 def test_few_directions_are_nearly_as_good_as_all(rng, monkeypatch):
     operator = deep(rng, monkeypatch)
-    search, objective = search_for(operator, 30)
-    *_, few = search
-    assert search.levels.width < 100
+    search, at, objective = search_for(operator, 30)
+    *_, at = search.rounds(at)
+    few = at.best
+    assert few.levels.width < 100
     assert search.features.walks < 60
     monkeypatch.setattr(searching, "FULL_UP_TO", 200)
-    *_, every = search_for(operator, 30)[0]
-    assert objective <= every.bound
-    assert few.bound - objective < 1.3 * (every.bound - objective) + 1e-3 * objective
+    search, at, _ = search_for(operator, 30)
+    *_, at = search.rounds(at)
+    assert objective <= at.best.bound
+    assert few.bound - objective < 1.3 * (at.best.bound - objective) + 1e-3 * objective
     assert proved(operator, few, 30) == pytest.approx(few.bound, rel=2e-3)
 
 
@@ -91,42 +95,53 @@ def test_walks_give_what_held_features_give(rng, monkeypatch):
     operator = deep(rng, monkeypatch)
     bounds = []
     for kind in (HeldFeatures, WalkedFeatures):
-        search, _ = search_for(operator, 30, kind(operator))
-        *_, found = islice(search, 5)
-        bounds.append(found.bound)
+        search, at, _ = search_for(operator, 30, kind(operator))
+        *_, at = islice(search.rounds(at), 5)
+        bounds.append(at.best.bound)
         assert search.features.walks <= 2 + 2 * (searching.KRYLOV_ROUNDS + 5)
     assert bounds[0] == pytest.approx(bounds[1], rel=2e-3)
 
 
 def test_one_search_serves_other_sparsities(rng, monkeypatch):
     operator = deep(rng, monkeypatch)
-    search, _ = search_for(operator, 30)
-    *_, found = search
-    for sparsity in (24, 36):
-        cheap = search.bound_at(sparsity)
+    search, at, _ = search_for(operator, 30)
+    *_, at = search.rounds(at)
+    walks = search.features.walks
+    cheap = {sparsity: search.bound_at(at, sparsity) for sparsity in (24, 36)}
+    assert search.features.walks == walks
+    for sparsity, bound in cheap.items():
         solution = certpca.solve(operator, sparsity)
-        assert cheap >= solution.objective * (1 - 1e-6)
-        assert proved(operator, found, sparsity) == pytest.approx(cheap, rel=1e-2)
-        *_, better = islice(search.at(sparsity, solution.objective), 4)
-        assert better.bound <= cheap * (1 + 1e-4)
+        assert bound >= solution.objective * (1 - 1e-6)
+        assert proved(operator, at.best, sparsity) == pytest.approx(bound, rel=1e-2)
+        other = search.at(sparsity, solution.objective)
+        *_, better = islice(other.rounds(other.begin(at)), 4)
+        assert better.best.bound <= bound * (1 + 1e-4)
 
 
-def test_a_search_goes_on_where_it_was_left(rng, monkeypatch):
+def test_a_round_depends_on_the_state_alone(rng, monkeypatch):
     operator = deep(rng, monkeypatch)
-    search, _ = search_for(operator, 30)
-    rounds = iter(search)
-    for _ in range(3):
-        next(rounds)
-    state = search.state()
-    expected = next(rounds).bound
-    again, _ = search_for(operator, 30)
-    again.restore(state)
-    assert next(iter(again)).bound == pytest.approx(expected, rel=1e-4)
+    search, at, _ = search_for(operator, 30)
+    *_, at = islice(search.rounds(at), 3)
+    expected = search.step(at)
+    again, _, _ = search_for(operator, 30)
+    found = again.step(at)
+    assert (found.stage, found.descents, found.idle) == (expected.stage, expected.descents, expected.idle)
+    assert found.best.bound == pytest.approx(expected.best.bound, rel=1e-5)
+    assert search.step(at).best.bound == pytest.approx(expected.best.bound, rel=1e-5)
+
+
+def test_leading_directions_suggest_supports(rng):
+    operator = certpca.from_data(spiked(rng, 20, 60, 5.0))
+    search, at, objective = search_for(operator, 5)
+    *_, at = islice(search.rounds(at), 4)
+    image = search.images(at, 1)[:, 0]
+    support = np.sort(np.argsort(np.abs(image))[-5:])
+    assert np.linalg.eigvalsh(operator.submatrix(support))[-1] > 0.8 * objective
 
 
 def test_a_search_ends_when_it_is_late(rng):
     operator = certpca.from_data(spiked(rng, 20, 60))
-    search, _ = search_for(operator, 5)
+    search, at, _ = search_for(operator, 5)
     search._late = lambda: search.evaluations > 20
-    assert len(list(search)) == 1
+    assert len(list(search.rounds(at))) == 1
     assert search.evaluations < 30

@@ -49,6 +49,10 @@ class Levels:
         inverse = np.linalg.inv(self.frame)
         return np.asarray(inverse @ inverse.T)
 
+    def times(self, factor: float) -> "Levels":
+        """Return the levels of a matrix that is multiplied by a number."""
+        return replace(self, frame=self.frame / math.sqrt(factor), level=self.level * factor)
+
     def moved(self, step: Vector) -> "Levels":
         """Return (I + X)T and weights and levels times exponentials, for X and exponents in one vector."""
         width = self.width

@@ -9,22 +9,22 @@ descent comes to its end; falling sooner leaves it at a worse point.
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
-from typing import Any
+from copy import copy
+from dataclasses import dataclass
 
 import numpy as np
 
 from certpca.bounds.l0_level.features import Features
 from certpca.bounds.l0_level.model import Levels, Model
-from certpca.bounds.l0_level.space import leading_space, spread_axes, trimmed
+from certpca.bounds.l0_level.space import Space, lead_space, spread_axes, trimmed
 from certpca.bounds.pair_bound.quasi_newton import descend
 from certpca.runtime.arrays import Array, Vector, to_vector
 
 FULL_UP_TO = 200  # directions of sample space up to which all have levels of their own
 BEGIN_WIDTH = 32  # directions multiplied at a time: as many as cost no more than one, where memory is the limit
 KRYLOV_ROUNDS = 2
-FIRST_LEVELS = 12  # directions that have levels of their own from the start
-MORE_LEVELS = 4  # that get them at a time
+FIRST_LEVELS = 16  # directions that have levels of their own from the start
+MORE_LEVELS = 8  # that get them at a time
 MOST_LEVELS = 64
 CORRECTED = 24  # eigenvectors that are multiplied by the whole matrix
 SMOOTHINGS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5)  # relative to the bound
@@ -46,8 +46,30 @@ class Found:
     bound: float
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class OnLevels:
+    """Where a search stands: all that its next round depends on.
+
+    `basis` are the known directions, `levels` those of its first columns; `stage` is the number of the smoothing,
+    `descents` how many there were at it, and `idle` the rounds at the last one that did not help.
+    """
+
+    basis: Vector
+    levels: Levels
+    best: Found
+    unevenness: float = 1.0
+    stage: int = 0
+    descents: int = 0
+    idle: int = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether more rounds would hardly help."""
+        return self.idle >= PATIENCE
+
+
 class LevelSearch:
-    """Iterates over rounds; each gives the best levels so far for one sparsity, and the last is followed by none.
+    """Makes rounds for one sparsity.
 
     Parameters
     ----------
@@ -57,65 +79,92 @@ class LevelSearch:
         k of the bound.
     objective
         What the best loadings known capture.
-    directions
-        Directions of sample space to begin with, that of the best loadings first.
     late
         Whether to stop; asked between two evaluations.
     """
 
     def __init__(
-        self,
-        features: Features,
-        sparsity: int,
-        objective: float,
-        directions: Vector,
-        late: Callable[[], bool] = lambda: False,
+        self, features: Features, sparsity: int, objective: float, late: Callable[[], bool] = lambda: False
     ) -> None:
         self.features, self.sparsity, self.objective, self._late = features, sparsity, objective, late
         self.evaluations = 0
-        self.unevenness = 1.0
+        self.space = Space(features, objective)
         self._full = features.depth <= FULL_UP_TO
-        width = features.depth if self._full else min(BEGIN_WIDTH, features.depth)
-        self.space = leading_space(features, objective, directions, width, 0 if self._full else KRYLOV_ROUNDS)
-        self.levels = self._start(min(directions.shape[1], self.space.known))
-        self.stage = self._descents = self._idle = 0
-        self.best: Found | None = None
+        self._levels = Levels(np.eye(0), np.empty(0), 1.0, 1.0)
+        self._unevenness = 1.0
 
     def at(self, sparsity: int, objective: float) -> "LevelSearch":
-        """Return a search for another sparsity that goes on from these levels and from what is known."""
-        other = object.__new__(LevelSearch)
-        other.__dict__.update(self.__dict__)
-        other.sparsity, other.objective, other.best = sparsity, objective, None
-        other.stage = other._descents = other._idle = 0
+        """Return a search for another sparsity that shares what is known; `begin` it where this one ended."""
+        other = copy(self)
+        other.sparsity, other.objective = sparsity, objective
         return other
 
-    def bound_at(self, sparsity: int) -> float:
-        """Return about the bound that the levels at hand prove for any sparsity; it takes no walk."""
+    def start(self, directions: Vector) -> OnLevels:
+        """Begin with directions of sample space, that of the best loadings first."""
+        width = self.features.depth if self._full else min(BEGIN_WIDTH, self.features.depth)
+        lead_space(self.space, directions, width, 0 if self._full else KRYLOV_ROUNDS)
+        bound, self._levels = self._first(min(directions.shape[1], self.space.known))
+        return self._state(self._found(bound * self.space.scale))
+
+    def begin(self, at: OnLevels) -> OnLevels:
+        """Go on from where a search for another sparsity ended."""
+        self._take_up(at)
+        bound = float(self._spectrum(self._model(), self.sparsity)[2][-1])
+        return self._state(self._found(bound * self.space.scale))
+
+    def bound_at(self, at: OnLevels, sparsity: int) -> float:
+        """Return about the bound that levels prove for any sparsity; it takes no walk."""
+        self._take_up(at)
         return float(self._spectrum(self._model(), sparsity)[2][-1]) * self.space.scale
+
+    def images(self, at: OnLevels, count: int) -> Vector:
+        """Return what all features have along the leading eigenvectors of the bound's matrix; it takes no walk."""
+        self._take_up(at)
+        vectors, along = self._spectrum(self._model(), self.sparsity)[3][:, -count:], self.space.along
+        return to_vector(along @ self.space.xp.asarray(vectors, dtype=along.dtype, device=self.space.device))
 
     # --- rounds -------------------------------------------------------------------------------------------------------
 
-    def __iter__(self) -> Iterator[Found]:
-        """Go through the rounds until they do not help any more."""
-        while self._idle < PATIENCE:
-            before = math.inf if self.best is None else self.best.bound
-            smoothing = SMOOTHINGS[min(self.stage, len(SMOOTHINGS) - 1)]
-            ended = self._descend(smoothing)
-            best = self._note(self._corrected() * self.space.scale)
-            added = self._widen()
-            self._descents += 1
-            if ended or self._descents >= DESCENTS:
-                self.stage, self._descents = self.stage + 1, 0
-            if self.stage >= len(SMOOTHINGS):
-                useful = before - best.bound > LITTLE * (best.bound - self.objective)
-                self._idle = 0 if useful or added else self._idle + 1
-            yield best
+    def rounds(self, at: OnLevels) -> Iterator[OnLevels]:
+        """Make rounds until they do not help any more, or it is late."""
+        while not at.done:
+            at = self.step(at)
+            yield at
             if self._late():
                 return
 
+    def step(self, at: OnLevels) -> OnLevels:
+        """Make a round: a descent, a correction, and levels for the leading eigenvectors."""
+        self._take_up(at)
+        ended = self._descend(SMOOTHINGS[min(at.stage, len(SMOOTHINGS) - 1)])
+        bound = self._corrected() * self.space.scale
+        best = self._found(bound) if bound < at.best.bound else at.best
+        added = self._widen()
+        stage, descents, idle = at.stage, at.descents + 1, at.idle
+        if ended or descents >= DESCENTS:
+            stage, descents = stage + 1, 0
+        if stage >= len(SMOOTHINGS):
+            useful = at.best.bound - best.bound > LITTLE * (best.bound - self.objective)
+            idle = 0 if useful or added else idle + 1
+        return self._state(best, stage, descents, idle)
+
+    def _take_up(self, at: OnLevels) -> None:
+        """Know what a state knows, which takes a walk where another process, or another search, left it."""
+        if at.basis is not self.space.basis:
+            self.space.take_up(at.basis)
+        self._levels, self._unevenness = at.levels.times(1 / self.space.scale), at.unevenness
+
+    def _state(self, best: Found, stage: int = 0, descents: int = 0, idle: int = 0) -> OnLevels:
+        levels = self._levels.times(self.space.scale)
+        return OnLevels(self.space.basis, levels, best, self._unevenness, stage, descents, idle)
+
+    def _found(self, bound: float) -> Found:
+        width = self._levels.width
+        return Found(self.space.basis[:, :width].copy(), self._levels.times(self.space.scale), bound)
+
     def _descend(self, smoothing: float) -> bool:
         """Minimise the smoothed bound of the model; say whether that came to its end."""
-        model, base, k = self._model(), self.levels, self.sparsity
+        model, base, k = self._model(), self._levels, self.sparsity
         still = np.zeros(base.steps())
         relative = smoothing * max(float(self._spectrum(model, k)[2][-1]), np.finfo(float).tiny)
         best, before = (math.inf, still), self.evaluations
@@ -135,59 +184,52 @@ class LevelSearch:
 
         tolerance = 1e-3 * relative
         descend(function, still, steps=STEPS, tolerance=tolerance, stop=lambda _: self._late(), memory=MEMORY)
-        self.levels = base.moved(best[1])
+        self._levels = base.moved(best[1])
         return self.evaluations - before < STEPS
 
     def _corrected(self) -> float:
         """Add what the leading eigenvectors are multiplied into, and return about the largest eigenvalue."""
-        space, levels, k, xp = self.space, self.levels, self.sparsity, self.space.xp
+        space, levels, k, xp = self.space, self._levels, self.sparsity, self.space.xp
         if space.known + CORRECTED > space.most and not space.whole:
             trimmed(space, levels, self._model(), 2 * CORRECTED)
         rows, other, values, vectors, beyond = self._spectrum(self._model(), k)
         if space.whole:
             return float(values[-1])
-        mean = (beyond - k * levels.level) / self.unevenness
+        mean = (beyond - k * levels.level) / self._unevenness
         leading = xp.asarray(vectors[:, -CORRECTED:], dtype=rows.dtype, device=space.device)
         added = space.add(space.combined((rows @ leading) * xp.astype(other, rows.dtype)[:, None]))
         rows, _, values, _, _ = self._spectrum(self._model(), k)
         if added and mean > 0:
             fresh = to_vector(xp.matrix_transpose(rows[:, -added:]) @ rows[:, -added:])
-            self.unevenness = min(max(float(np.linalg.eigvalsh(fresh)[-1]) / mean, 1.0), 20.0)
+            self._unevenness = min(max(float(np.linalg.eigvalsh(fresh)[-1]) / mean, 1.0), 20.0)
         return float(values[-1])
 
     def _widen(self) -> int:
         """Give the leading eigenvectors levels of their own, and return how many had none."""
-        space, levels = self.space, self.levels
+        space, levels = self.space, self._levels
         if self._full:  # few enough for all to have them, once those that matter most have settled
-            self.levels = levels.wider(space.known - levels.width)
-            return self.levels.width - levels.width
+            self._levels = levels.wider(space.known - levels.width)
+            return self._levels.width - levels.width
         room = min(MOST_LEVELS, space.known) - levels.width
         if room < MORE_LEVELS:
             return 0
         vectors = self._spectrum(self._model(), self.sparsity)[3]
         count = space.lead(vectors[:, -MORE_LEVELS:], levels.width)
-        self.levels = levels.wider(count)
+        self._levels = levels.wider(count)
         return count
-
-    def _note(self, bound: float) -> Found:
-        if self.best is None or bound < self.best.bound:
-            levels, scale = self.levels, self.space.scale
-            mine = Levels(levels.frame / math.sqrt(scale), levels.weights, levels.level * scale, levels.rest_weight)
-            self.best = Found(self.space.basis[:, : levels.width].copy(), mine, bound)
-        return self.best
 
     # --- parts --------------------------------------------------------------------------------------------------------
 
     def _model(self) -> Model:
-        return self.space.model(self.unevenness)
+        return self.space.model(self._unevenness)
 
     def _spectrum(self, model: Model, sparsity: int) -> tuple[Array, Array, Vector, Vector, float]:
         """Return what dual vectors have along known directions and of others, and the spectrum of the bound there."""
-        _, _, z, other, _, _ = model.factors(self.levels)
-        rows = model.rows(self.levels, z, other)
-        return rows, other, *model.spectrum(self.levels, sparsity, rows, other)
+        _, _, z, other, _, _ = model.factors(self._levels)
+        rows = model.rows(self._levels, z, other)
+        return rows, other, *model.spectrum(self._levels, sparsity, rows, other)
 
-    def _start(self, given: int) -> Levels:
+    def _first(self, given: int) -> tuple[float, Levels]:
         """Lean on the first direction, with a number as the level: the best of a few."""
         space, k, depth = self.space, self.sparsity, self.features.depth
         space.turn(spread_axes(space, given), given)
@@ -212,30 +254,4 @@ class LevelSearch:
                 if best is None or value < best[0]:
                     best = value, levels
         assert best is not None
-        return best[1]
-
-    # --- checkpoints --------------------------------------------------------------------------------------------------
-
-    def state(self) -> dict[str, Any]:
-        """Return where the search stands, on the host; what features have along directions is not part of it."""
-        return {
-            "basis": self.space.basis,
-            "levels": _stored(self.levels),
-            "best": None
-            if self.best is None
-            else {"directions": self.best.directions, "levels": _stored(self.best.levels), "bound": self.best.bound},
-            "counts": (self.stage, self._descents, self._idle, self.evaluations),
-            "unevenness": self.unevenness,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state, after one walk over the features."""
-        self.space.take_up(state["basis"])
-        self.levels, best = Levels(**state["levels"]), state["best"]
-        self.best = None if best is None else Found(best["directions"], Levels(**best["levels"]), best["bound"])
-        self.stage, self._descents, self._idle, self.evaluations = state["counts"]
-        self.unevenness = state["unevenness"]
-
-
-def _stored(levels: Levels) -> dict[str, Any]:
-    return {field.name: getattr(levels, field.name) for field in fields(levels)}
+        return best

@@ -84,20 +84,18 @@ class Space:
         return Model(self.along, self.lengths, self.features.depth, unevenness)
 
 
-def leading_space(features: Features, scale: float, first: Vector, width: int, rounds: int) -> Space:
+def lead_space(space: Space, first: Vector, width: int, rounds: int) -> None:
     """Begin with given directions and those along which the features vary most, by block Krylov steps."""
-    space = Space(features, scale)
-    if features.depth <= max(width, first.shape[1]):
+    depth = space.features.depth
+    if depth <= max(width, first.shape[1]):
         space.add(np.linalg.qr(first, mode="complete")[0])
-        return space
-    fresh = np.random.default_rng(0).standard_normal((features.depth, width))
-    space.add(np.concatenate([first, fresh], axis=1)[:, : features.depth])
+        return
+    space.add(np.concatenate([first, np.random.default_rng(0).standard_normal((depth, width))], axis=1))
     for _ in range(rounds):
         if space.whole:
             break
         leading = space.xp.asarray(spread_axes(space)[:, :width], dtype=space.along.dtype, device=space.device)
         space.add(space.combined(space.along @ leading))
-    return space
 
 
 def spread_axes(space: Space, first: int = 0) -> Vector:
