@@ -23,14 +23,15 @@ from certpca.runtime.arrays import Array, Vector, to_vector
 FULL_UP_TO = 200  # directions of sample space up to which all have levels of their own
 BEGIN_WIDTH = 32  # directions multiplied at a time: as many as cost no more than one, where memory is the limit
 KRYLOV_ROUNDS = 2
-FIRST_LEVELS = 16  # directions that have levels of their own from the start
+FIRST_LEVELS = 12  # directions that have levels of their own from the start
 MORE_LEVELS = 8  # that get them at a time
 MOST_LEVELS = 64
 CORRECTED = 24  # eigenvectors that are multiplied by the whole matrix
 SMOOTHINGS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5)  # relative to the bound
-STEPS = 100  # of a descent
+STEPS = 80  # of a descent
 MEMORY = 40
-DESCENTS = 3  # at one smoothing
+ENDED = 1e-4  # of the smoothing: decreases below that end a descent
+DESCENTS = 2  # at one smoothing
 PATIENCE = 2  # rounds at the last smoothing
 LITTLE = 2e-3  # of the gap, that a round must close to count
 START_SHARES = (0.2, 0.05)  # of the density that is spread over all directions,
@@ -182,7 +183,7 @@ class LevelSearch:
                 best = found.value, step.copy()
             return found.value, found.gradient
 
-        tolerance = 1e-3 * relative
+        tolerance = ENDED * relative
         descend(function, still, steps=STEPS, tolerance=tolerance, stop=lambda _: self._late(), memory=MEMORY)
         self._levels = base.moved(best[1])
         return self.evaluations - before < STEPS

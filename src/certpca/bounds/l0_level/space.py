@@ -6,7 +6,8 @@ from certpca.bounds.l0_level.features import Features
 from certpca.bounds.l0_level.model import Levels, Model
 from certpca.runtime.arrays import Array, Vector, to_vector
 
-FRESH = 1e-4  # share of a direction that must be new
+FRESH = 1e-4  # share of a direction that must be new to be known,
+APART = 0.1  # and to get a level of its own
 ENTRIES = 1 << 28  # of what features have along known directions,
 MOST = 256  # known directions,
 MOST_SQUARED = 6e8  # and of these squared, times the features: what an evaluation multiplies
@@ -72,7 +73,7 @@ class Space:
     def lead(self, coordinates: Vector, width: int) -> int:
         """Put directions, given by their coordinates, right after the first `width`; return how many are new there."""
         left, sizes, _ = np.linalg.svd(coordinates[width:], full_matrices=False)
-        chosen = left[:, sizes > 0.05]
+        chosen = left[:, sizes > APART]
         count = int(chosen.shape[1])
         if count:
             whole = np.linalg.qr(np.concatenate([chosen, np.eye(self.known - width)], axis=1))[0]
