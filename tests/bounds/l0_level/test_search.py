@@ -12,6 +12,8 @@ from certpca.bounds.l0_level import search as searching
 from certpca.bounds.l0_level.evidence import level_evidence
 from certpca.bounds.l0_level.features import HeldFeatures, WalkedFeatures, features_of
 from certpca.bounds.l0_level.search import LevelSearch
+from certpca.bounds.near_one import in_data_units
+from certpca.bounds.proving import Prover
 from certpca.checker.data import prepare
 from certpca.checker.level_points import level_point_of
 from tests.brute_force import brute_force
@@ -145,3 +147,19 @@ def test_a_search_ends_when_it_is_late(rng):
     search._late = lambda: search.evaluations > 20
     assert len(list(search.rounds(at))) == 1
     assert search.evaluations < 30
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-60, 1e70])
+def test_certificates_hold_in_the_units_of_the_data(scale, rng, tmp_path):
+    data = spiked(rng, 25, 60) * scale
+    operator = certpca.from_data(data)
+    near = operator.near_one()
+    search, at, _ = search_for(near, 6)
+    *_, at = islice(search.rounds(at), 4)
+    solution = certpca.solve(operator, 6)
+    evidence = level_evidence(at.best.directions, at.best.levels)
+    made = Prover(near, 6).prove("l0-level", evidence, solution.support, np.asarray(solution.loadings))
+    certpca.save_certificate(in_data_units(made, near.power), tmp_path / "levels.npz")
+    proof = certpca.verify(certpca.load_certificate(tmp_path / "levels.npz"), data)
+    assert proof.gap < 0.3
+    assert proof.upper_bound == pytest.approx(at.best.bound * 2.0**near.power, rel=1e-4)
