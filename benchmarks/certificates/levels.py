@@ -18,7 +18,7 @@ from benchmarks.machine import SHARED
 import certpca
 from certpca.bounds.l0_level.evidence import level_evidence
 from certpca.bounds.l0_level.features import features_of
-from certpca.bounds.l0_level.search import LevelSearch, OnLevels
+from certpca.bounds.l0_level.search import LevelSearch
 from certpca.bounds.proving import Prover
 
 MARKS = (10.0, 30.0, 60.0)
@@ -71,21 +71,22 @@ def run(name: str, data: Any, sparsity: int, seconds: float, clock: Callable[[],
     direction = features.combined(near.adopt(panel))
     begin = clock()
     search = LevelSearch(features, sparsity, objective, lambda: clock() - begin > seconds)
-    at: OnLevels = search.start(direction)
-    gaps: dict[float, float] = {}
-    for at in search.rounds(at):
+    begun = search.start(direction)
+    best, gaps = begun.best, dict[float, float]()
+    for at in search.rounds(begun):
+        best = at.best
         for mark in MARKS:
             if clock() - begin <= mark:
-                gaps[mark] = 1 - objective / at.best.bound
+                gaps[mark] = 1 - objective / best.bound
     took = clock() - begin
     prover = Prover(near, sparsity)
     prover.prove("trace", {}, support, loadings)  # prepares the data
     begin = clock()
-    made = prover.prove("l0-level", level_evidence(at.best.directions, at.best.levels), support, loadings)
+    made = prover.prove("l0-level", level_evidence(best.directions, best.levels), support, loadings)
     cells = [f"{gaps[mark]:.2%}" if mark in gaps else "–" for mark in MARKS]
     print(
         f"| {name} {features.depth} x {features.size} | {sparsity} | {' | '.join(cells)} | {made.gap:.3%} | {took:.1f} "
-        f"| {search.evaluations} | {features.walks} | {at.best.levels.width} | {clock() - begin:.1f} |",
+        f"| {search.evaluations} | {features.walks} | {best.levels.width} | {clock() - begin:.1f} |",
         flush=True,
     )
 

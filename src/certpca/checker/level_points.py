@@ -7,11 +7,11 @@ what is left).
 R ⪰ 0. Let L hold the lengths of the columns of W, or any other positive numbers. With τ ≥ λ_max(−LSL) and
 σ ≥ λ_max(L⁻¹WᵀWL⁻¹), both proved, ξᵀRξ ≥ r|ξ|² − max(τ, 0)|L⁻¹Wᵀξ|² ≥ (r − max(τ, 0)σ)|ξ|². This `least`
 eigenvalue must not be negative; nothing is asked of W, which may be far from orthonormal. Entries of LSL round twice,
-so the matrix is off by at most γ_4 of its Frobenius norm; those of L⁻¹WᵀWL⁻¹ are at most one in size and off by γ_{d+4}.
+so the matrix is off by at most γ_4 of its Frobenius norm; those of L⁻¹WᵀWL⁻¹ are at most one and off by γ_{d+4}.
 
 Each Y_i. B = aaᵀ − R has at most one positive eigenvalue. Any c will do, so c is the vector of floating-point numbers
 that came out of whatever was suggested. Then t = Wᵀc, s = St, v = Ws + rc, β = a·c, w = βa − v and q = β² − c·v are
-computed. With d = depth, m columns of W, Frobenius norms |W|, |S|, ϱ = r + |W|²|S| ≥ ‖R‖, by γ_i + γ_j + γ_iγ_j ≤ γ_{i+j}
+computed. With d = depth, m columns of W, Frobenius norms |W|, |S|, ϱ = r + |W|²|S| ≥ ‖R‖, as γ_i + γ_j + γ_iγ_j ≤ γ_{i+j},
 
     |t − Wᵀc| ≤ γ_d |W||c|,   |s − SWᵀc| ≤ γ_{d+m} |S||W||c|,   |v − Rc| ≤ γ_{d+2m+2} ϱ|c|,   |β − a·c| ≤ γ_d |a||c|,
     |w − Bc| ≤ γ_{d+2m+6} (|a|² + ϱ)|c|,

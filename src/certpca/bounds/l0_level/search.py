@@ -31,8 +31,8 @@ SMOOTHINGS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5)  # relative to the bound
 STEPS = 100  # of a descent
 MEMORY = 40
 ENDED = 1e-4  # of the smoothing: decreases below that end a descent
-DESCENTS = 2  # at one smoothing,
-DESCENTS_IN_FULL = 3  # and where all directions have levels of their own, which are many numbers
+DESCENTS = 3  # at one smoothing, at most
+SLOW = 0.02  # of the gap: a round that closes less is the last at its smoothing
 PATIENCE = 2  # rounds at the last smoothing
 LITTLE = 2e-3  # of the gap, that a round must close to count
 START_SHARES = (0.2, 0.05)  # of the density that is spread over all directions,
@@ -143,11 +143,11 @@ class LevelSearch:
         best = self._found(bound) if bound < at.best.bound else at.best
         added = self._widen()
         stage, descents, idle = at.stage, at.descents + 1, at.idle
-        if ended or descents >= (DESCENTS_IN_FULL if self._full else DESCENTS):
+        closed, gap = at.best.bound - best.bound, best.bound - self.objective
+        if ended or descents >= DESCENTS or closed < SLOW * gap:
             stage, descents = stage + 1, 0
         if stage >= len(SMOOTHINGS):
-            useful = at.best.bound - best.bound > LITTLE * (best.bound - self.objective)
-            idle = 0 if useful or added else idle + 1
+            idle = 0 if closed > LITTLE * gap or added else idle + 1
         return self._state(best, stage, descents, idle)
 
     def _take_up(self, at: OnLevels) -> None:
