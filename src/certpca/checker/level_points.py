@@ -11,7 +11,8 @@ so the matrix is off by at most γ_4 of its Frobenius norm; those of L⁻¹WᵀW
 
 Each Y_i. B = aaᵀ − R has at most one positive eigenvalue. Any c will do, so c is the vector of floating-point numbers
 that came out of whatever was suggested. Then t = Wᵀc, s = St, v = Ws + rc, β = a·c, w = βa − v and q = β² − c·v are
-computed. With d = depth, m columns of W, Frobenius norms |W|, |S|, ϱ = r + |W|²|S| ≥ ‖R‖, as γ_i + γ_j + γ_iγ_j ≤ γ_{i+j},
+computed. With d = depth, m columns of W, Frobenius norms |W|, |S|, ϱ = r + |W|²|S| ≥ ‖R‖, as γ_i + γ_j + γ_iγ_j ≤
+γ_{i+j},
 
     |t − Wᵀc| ≤ γ_d |W||c|,   |s − SWᵀc| ≤ γ_{d+m} |S||W||c|,   |v − Rc| ≤ γ_{d+2m+2} ϱ|c|,   |β − a·c| ≤ γ_d |a||c|,
     |w − Bc| ≤ γ_{d+2m+6} (|a|² + ϱ)|c|,
@@ -119,7 +120,7 @@ def level_point_of(prepared: Prepared, evidence: Mapping[str, Any]) -> LevelPoin
     require(prepared.depth <= LARGEST_FACTORED, f"a level of order {prepared.depth} is too large to be factored")
     level = level_of(prepared, evidence)
     parts = (level.directions, level.matrix, level.frame, level.weights, np.array([level.number, level.rest_weight]))
-    key = blake2b(b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()
+    key = blake2b(b"level" + b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()
     known: LevelPoint | None = prepared.latest.get(key)
     if known is not None:
         return known

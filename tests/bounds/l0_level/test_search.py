@@ -25,9 +25,8 @@ def search_for(operator, sparsity, features=None):
     panel = np.zeros((operator.size, 1))
     panel[solution.support, 0] = solution.loadings
     objective = operator.quadratic_form(solution.support, np.asarray(solution.loadings))
-    panel = operator.xp.asarray(panel, dtype=operator.xp.float32 if isinstance(features, WalkedFeatures) else None)
     search = LevelSearch(features, sparsity, objective)
-    return search, search.start(features.combined(panel)), objective
+    return search, search.start(features.combined(operator.adopt(panel))), objective
 
 
 def proved(operator, found, sparsity):
@@ -163,3 +162,15 @@ def test_certificates_hold_in_the_units_of_the_data(scale, rng, tmp_path):
     proof = certpca.verify(certpca.load_certificate(tmp_path / "levels.npz"), data)
     assert proof.gap < 0.3
     assert proof.upper_bound == pytest.approx(at.best.bound * 2.0**near.power, rel=1e-4)
+
+
+@pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+def test_array_libraries_search_alike(library, rng, monkeypatch):
+    xp = pytest.importorskip(library)
+    host = deep(rng, monkeypatch)
+    bounds = []
+    for operator in (host, certpca.from_data(xp.asarray(np.asarray(host.source().values)))):
+        search, at, _ = search_for(operator, 30)
+        *_, at = islice(search.rounds(at), 2)
+        bounds.append(at.best.bound)
+    assert bounds[0] == pytest.approx(bounds[1], rel=2e-3)

@@ -56,7 +56,8 @@ class HeldFeatures(Features):
 
     def _combined(self, panel: Array) -> Vector:
         rows = self._rows
-        parts = rows.split(rows.xp.astype(panel, rows.dtype, copy=False))
+        there = rows.xp.astype(panel, rows.dtype, copy=False)
+        parts = [there[part, :] for part in rows.bounds]
         return to_vector(rows.place.sum("combination", _combined, rows.parts, parts))
 
 

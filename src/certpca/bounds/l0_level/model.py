@@ -60,7 +60,8 @@ class Levels:
         with np.errstate(over="ignore"):
             logs = np.exp(np.clip(step[width * width :], -60, 60))
         frame = self.frame + turn @ self.frame
-        return Levels(frame, self.weights * logs[:width], self.level * logs[-2], self.rest_weight * logs[-1])
+        level, rest_weight = self.level * float(logs[-2]), self.rest_weight * float(logs[-1])
+        return Levels(frame, self.weights * logs[:width], level, rest_weight)
 
     def steps(self) -> int:
         """Return the number of coordinates of a step."""
@@ -98,7 +99,8 @@ class Model:
         self._squares: dict[int, Array] = {}
 
     def _there(self, values: Vector) -> Array:
-        return self.xp.asarray(values, dtype=self.xp.float64, device=device_of(self.along))
+        host = np.ascontiguousarray(values)  # not every library takes arrays that run backwards
+        return self.xp.asarray(host, dtype=self.xp.float64, device=device_of(self.along))
 
     def _left(self, width: int) -> Array:
         """Return the squared length of what each feature has outside the first directions."""
@@ -187,7 +189,7 @@ class Model:
         rest_pull = xp.where(live, (value - mine) / xp.where(live, other, xp.ones_like(other)), xp.zeros_like(other))
         spread = xp.zeros_like(other)
         if self.known < self.directions:
-            spread = self._left(self.known) * (shares[-1] * self.unevenness / (self.directions - self.known))
+            spread = self._left(self.known) * (float(shares[-1]) * self.unevenness / (self.directions - self.known))
         value = value + other**2 * spread
         by_b, by_rest, by_weights, by_rest_weight = derivatives(
             b, rest, self._there(levels.weights), levels.rest_weight, (theta, norm), (pull, rest_pull, spread, value)

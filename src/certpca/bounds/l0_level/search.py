@@ -122,8 +122,8 @@ class LevelSearch:
     def images(self, at: OnLevels, count: int) -> Vector:
         """Return what all features have along the leading eigenvectors of the bound's matrix; it takes no walk."""
         self._take_up(at)
-        vectors, along = self._spectrum(self._model(), self.sparsity)[3][:, -count:], self.space.along
-        return to_vector(along @ self.space.xp.asarray(vectors, dtype=along.dtype, device=self.space.device))
+        vectors = self._spectrum(self._model(), self.sparsity)[3][:, -count:]
+        return to_vector(self.space.along @ self.space.there(vectors))
 
     # --- rounds -------------------------------------------------------------------------------------------------------
 
@@ -198,8 +198,8 @@ class LevelSearch:
         if space.whole:
             return float(values[-1])
         mean = (beyond - k * levels.level) / self._unevenness
-        leading = xp.asarray(vectors[:, -CORRECTED:], dtype=rows.dtype, device=space.device)
-        added = space.add(space.combined((rows @ leading) * xp.astype(other, rows.dtype)[:, None]))
+        leading = rows @ space.there(vectors[:, -CORRECTED:])
+        added = space.add(space.combined(leading * xp.astype(other, rows.dtype)[:, None]))
         rows, _, values, _, _ = self._spectrum(self._model(), k)
         if added and mean > 0:
             fresh = to_vector(xp.matrix_transpose(rows[:, -added:]) @ rows[:, -added:])

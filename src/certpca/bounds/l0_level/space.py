@@ -53,6 +53,11 @@ class Space:
         self.along = images if self.along is None else self.xp.concat([self.along, images], axis=1)
         return int(fresh.shape[1])
 
+    def there(self, panel: Vector) -> Array:
+        """Place a host panel where the features are, in the type of what is known of them."""
+        host = np.ascontiguousarray(panel)  # not every library takes arrays that run backwards
+        return self.xp.asarray(host, dtype=self.along.dtype, device=self.device)
+
     def take_up(self, basis: Vector) -> None:
         """Go on with a basis that was left, after one walk."""
         self.basis = basis
@@ -65,10 +70,9 @@ class Space:
 
     def turn(self, rotation: Vector, first: int = 0) -> None:
         """Turn the basis from its column `first` on; a rotation with fewer columns than rows forgets directions."""
-        xp = self.xp
-        there = xp.asarray(rotation, dtype=self.along.dtype, device=self.device)
         self.basis = np.concatenate([self.basis[:, :first], self.basis[:, first:] @ rotation], axis=1)
-        self.along = xp.concat([self.along[:, :first], self.along[:, first:] @ there], axis=1)
+        turned = self.along[:, first:] @ self.there(rotation)
+        self.along = self.xp.concat([self.along[:, :first], turned], axis=1)
 
     def lead(self, coordinates: Vector, width: int) -> int:
         """Put directions, given by their coordinates, right after the first `width`; return how many are new there."""
@@ -95,8 +99,7 @@ def lead_space(space: Space, first: Vector, width: int, rounds: int) -> None:
     for _ in range(rounds):
         if space.whole:
             break
-        leading = space.xp.asarray(spread_axes(space)[:, :width], dtype=space.along.dtype, device=space.device)
-        space.add(space.combined(space.along @ leading))
+        space.add(space.combined(space.along @ space.there(spread_axes(space)[:, :width])))
 
 
 def spread_axes(space: Space, first: int = 0) -> Vector:
