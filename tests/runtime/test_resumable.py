@@ -11,9 +11,10 @@ import pytest
 
 from certpca.runtime import checkpoint
 from certpca.runtime.arrays import Array, Indices, Vector
-from certpca.runtime.budget import Budget, OutOfTimeError, Progress
+from certpca.runtime.budget import Budget, Progress
 from certpca.runtime.checkpoint import Checkpoint, opened
 from certpca.runtime.errors import DataFileError
+from certpca.runtime.lateness import OutOfTimeError
 from certpca.runtime.packing import MADE_AGAIN, Kept
 from certpca.runtime.resumable import once, resumable
 
