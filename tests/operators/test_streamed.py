@@ -9,8 +9,8 @@ import pytest
 
 import certpca
 from certpca.frontends.cli.main import main
-from certpca.intake import data as intake_data
-from certpca.operators.streamed import StreamedCovariance
+from certpca.intake.data import walked_if_large
+from certpca.operators.streamed import UNIT_VECTORS, StreamedCovariance
 from certpca.operators.views import Restricted
 from certpca.readers.array_reader import ArrayReader
 from certpca.readers.walks import ColumnWalk
@@ -191,12 +191,13 @@ def test_restriction_copies_what_fits_and_reads_the_rest(tmp_path: Path, rng: An
     certpca.verify_operator(tight)
 
 
-def test_large_memory_maps_are_streamed(tmp_path: Path, rng: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_memory_maps_are_streamed(tmp_path: Path, rng: Any) -> None:
     np.save(tmp_path / "a.npy", planted(rng, missing=0.0))
     mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
     assert not isinstance(certpca.from_data(mapped), StreamedCovariance)
-    monkeypatch.setattr(intake_data, "STREAMED_FROM", 1000)
-    operator = certpca.from_data(mapped)
+    assert walked_if_large(mapped) is mapped
+    assert walked_if_large(mapped, mapped.nbytes + 1) is mapped
+    operator = certpca.from_data(walked_if_large(mapped, mapped.nbytes))
     assert isinstance(operator, StreamedCovariance)
     certificate = certpca.certify(operator, 5, target_gap=0.5)
     certpca.verify(certificate, mapped)
@@ -334,13 +335,10 @@ def test_choosing_by_rows_is_refused_for_files_read_by_columns(method: Any, tmp_
 
 
 @pytest.mark.parametrize("kind", ["plink", "columns", "rows"])
-def test_submatrix_where_columns_do_not_fit(
-    tmp_path: Path, rng: Any, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = planted(rng)
+def test_submatrix_where_columns_do_not_fit(tmp_path: Path, rng: Any, kind: str) -> None:
+    table = planted(rng, size=UNIT_VECTORS + 60)  # multiplied in two parts
     expected = certpca.from_data(table, missing="mean").submatrix(np.arange(table.shape[1]))
     operator = certpca.from_data(stored(kind, table, tmp_path, memory=1e-6), missing="mean")
-    monkeypatch.setattr("certpca.operators.streamed.UNIT_VECTORS", 7)
     np.testing.assert_allclose(operator.submatrix(np.arange(operator.size)), expected, atol=1e-12)
     some = np.array([1, 4, operator.size - 1])
     np.testing.assert_allclose(operator.submatrix(some), expected[np.ix_(some, some)], atol=1e-12)

@@ -9,10 +9,9 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from certpca.runtime import checkpoint
 from certpca.runtime.arrays import Array, Indices, Vector
 from certpca.runtime.budget import Budget, Progress
-from certpca.runtime.checkpoint import Checkpoint, opened
+from certpca.runtime.checkpoint import Checkpoint, CheckpointFolder, opened
 from certpca.runtime.errors import DataFileError
 from certpca.runtime.lateness import OutOfTimeError
 from certpca.runtime.packing import MADE_AGAIN, Kept
@@ -46,15 +45,10 @@ class Count:
     number: int = 0
 
 
-@pytest.fixture(autouse=True)
-def every_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "PAUSE", 0.0)
-    monkeypatch.setattr(checkpoint, "SHARE", 0.0)
-
-
 @pytest.fixture
 def states(tmp_path: Path) -> Iterator[Checkpoint]:
-    with opened(tmp_path / "states", dict) as folder:
+    every_step = CheckpointFolder(tmp_path / "states", pause=0.0, share=0.0)
+    with opened(every_step, dict) as folder:
         assert folder is not None
         yield folder
 

@@ -40,9 +40,9 @@ def divided(array: Array, power: int) -> Array:
     return array * half * half
 
 
-def column_bounds(depth: int, size: int) -> tuple[slice, ...]:
+def column_bounds(depth: int, size: int, block_bytes: int | None = None) -> tuple[slice, ...]:
     """Cut the columns of a factor into the runs that are worked on at a time, whoever does it."""
-    width = max(1, min(WIDEST, BLOCK_BYTES // (8 * depth)))
+    width = max(1, min(WIDEST, (block_bytes or BLOCK_BYTES) // (8 * depth)))
     return tuple(slice(start, min(start + width, size)) for start in range(0, size, width))
 
 

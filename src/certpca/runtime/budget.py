@@ -1,7 +1,7 @@
 """Limits on work, the history of a run, and the ears that listen to it.
 
-A limit on time is one moment, the deadline, for the whole of a call: what it does first leaves less for what it does
-next. A part of a call gets a share of the time that is left; a signal or a listener that ends one part ends all.
+A limit on time is one moment, the deadline of the whole call. A part of it gets a share of the time that is left; a
+signal or a listener that ends one part ends all.
 """
 
 import contextlib
@@ -149,9 +149,7 @@ class Progress:
         after: "Progress | None" = None,
         quiet: bool = False,
     ) -> "Progress":
-        """Return the progress of a part of the run, with a share of the time that is left.
-
-        Steps are counted anew.
+        """Return the progress of a part of the run, which counts steps anew, with a share of the time that is left.
 
         Parameters
         ----------
@@ -378,7 +376,7 @@ class Progress:
         Returns
         -------
         context manager
-            Signals are listened for inside.
+            Inside it signals are listened for.
         """
         return self._call.until_interrupted(terminated=terminated)
 
