@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from certpca.results.files import write_text_whole
+from certpca.runtime.atomic_write import write_text_whole
 
 CHECKOUT = Path(__file__).parents[1]
 SHARED = CHECKOUT.parent / "shared" / "data"

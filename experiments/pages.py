@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from certpca.results.files import write_text_whole
+from certpca.runtime.atomic_write import write_text_whole
 
 DOCS = Path(__file__).parents[1] / "docs"
 # Safe for colour-blind readers (Okabe and Ito).

@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.machine import CHECKOUT, facts
 
-from certpca.results.files import write_text_whole
+from certpca.runtime.atomic_write import write_text_whole
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"

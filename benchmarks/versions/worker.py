@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from typing import Any
 
 BEGIN = time.perf_counter()
 import certpca  # noqa: E402
@@ -16,7 +17,7 @@ LIMIT = 90.0
 SMALL = 20
 
 
-def _genotypes():  # type: ignore[no-untyped-def]
+def _genotypes() -> Any:
     return np.load(sys.argv[2], mmap_mode="r")[:]
 
 

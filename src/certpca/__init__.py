@@ -8,28 +8,37 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from certpca.bounds.sdp import Relaxation as Relaxation
+    from certpca.checker import Expected as Expected
+    from certpca.datasets.examples import Genotypes as Genotypes
+    from certpca.datasets.examples import RotatedHadamard as RotatedHadamard
     from certpca.datasets.examples import balding_nichols as balding_nichols
     from certpca.datasets.examples import pitprops as pitprops
     from certpca.datasets.examples import rotated_hadamard as rotated_hadamard
+    from certpca.formats.arranging import Table as Table
+    from certpca.formats.geo import SeriesMatrix as SeriesMatrix
     from certpca.formats.geo import read_geo as read_geo
     from certpca.formats.h5ad import read_h5ad as read_h5ad
     from certpca.formats.npy import open_npy as open_npy
     from certpca.formats.parquet import read_parquet as read_parquet
-    from certpca.formats.tables import Table as Table
     from certpca.formats.tables import load_table as load_table
     from certpca.formats.zarr_files import read_zarr as read_zarr
     from certpca.frontends.estimators.sparse_kernel_pca import SparseKernelPCA as SparseKernelPCA
     from certpca.frontends.estimators.sparse_pca import SparsePCA as SparsePCA
+    from certpca.frontends.report import Facts as Facts
+    from certpca.frontends.report import Files as Files
     from certpca.frontends.report import write_report as write_report
     from certpca.genotypes.plink import read_plink as read_plink
     from certpca.genotypes.plink_writing import write_plink as write_plink
+    from certpca.intake import DataOptions as DataOptions
     from certpca.intake import from_data as from_data
     from certpca.intake import from_kernel as from_kernel
     from certpca.intake import from_matrix as from_matrix
     from certpca.operators import Operator as Operator
     from certpca.operators import verify_operator as verify_operator
-    from certpca.operators.base import Factor as Factor
+    from certpca.operators.cost import Cost as Cost
+    from certpca.operators.factor import Factor as Factor
     from certpca.results.certificate import Certificate as Certificate
+    from certpca.results.certificate import Source as Source
     from certpca.results.errors import CertificateError as CertificateError
     from certpca.results.files import load_certificate as load_certificate
     from certpca.results.files import load_path as load_path
@@ -77,8 +86,14 @@ _HOMES = {
     "Choice": "verbs.choose",
     "ClusterError": "runtime.errors",
     "Components": "verbs.components",
+    "Cost": "operators.cost",
     "DataFileError": "runtime.errors",
-    "Factor": "operators.base",
+    "DataOptions": "intake",
+    "Expected": "checker",
+    "Factor": "operators.factor",
+    "Facts": "frontends.report",
+    "Files": "frontends.report",
+    "Genotypes": "datasets.examples",
     "InvalidDataError": "runtime.errors",
     "InvalidProblemError": "runtime.errors",
     "MissingDependencyError": "runtime.errors",
@@ -87,13 +102,16 @@ _HOMES = {
     "Progress": "runtime.budget",
     "Proof": "results.proof",
     "Relaxation": "bounds.sdp",
+    "RotatedHadamard": "datasets.examples",
+    "SeriesMatrix": "formats.geo",
     "Solution": "results.solution",
     "Solver": "solvers",
+    "Source": "results.certificate",
     "SparseKernelPCA": "frontends.estimators.sparse_kernel_pca",
     "SparsePCA": "frontends.estimators.sparse_pca",
     "Status": "results.status",
     "Step": "runtime.budget",
-    "Table": "formats.tables",
+    "Table": "formats.arranging",
     "UnknownArgumentError": "runtime.errors",
     "available_solvers": "solvers",
     "balding_nichols": "datasets.examples",

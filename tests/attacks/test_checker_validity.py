@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from certpca import CertificateError
 from certpca.checker import examine, fingerprint
+from certpca.checker.data import prepare
+from certpca.checker.limits import Limits
 from certpca.results.certificate import Certificate, Source
 from tests.attacks.exact_arithmetic import FORMS, KINDS, Exact, exact, sources
 
@@ -286,13 +288,9 @@ def test_codes_and_nan_together_are_refused() -> None:
         proved(Source("data", table, center=True, missing=-9, fill_missing=True), 1, "trace")
 
 
-def test_tall_data_are_multiplied_by_runs_of_columns(rng: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from certpca.checker import data
-
+def test_tall_data_are_multiplied_by_runs_of_columns(rng: Any) -> None:
     source = Source("data", rng.standard_normal((60, 11)), center=True, divisor=59.0)
-    whole = data.prepare(source)
-    monkeypatch.setattr(data, "GATHERED_BYTES", 8 * 60 * 4)
-    parts = data.prepare(source)
+    whole, parts = prepare(source), prepare(source, Limits(gathered_bytes=8 * 60 * 4))
     np.testing.assert_allclose(parts.block(slice(0, 11)), whole.block(slice(0, 11)), atol=1e-12)
     support = np.array([0, 3, 10])
     np.testing.assert_allclose(parts.dense(support)[0], whole.dense(support)[0], atol=1e-12)

@@ -256,7 +256,15 @@ def test_indefinite_matrices_are_refused(matrix):
 
 
 @pytest.mark.parametrize(
-    "options", [{"gap": 0}, {"gap": -1e-3}, {"gap": 1}, {"gap": np.nan}, {"memory": 0}, {"memory": -1}]
+    "options",
+    [
+        {"target_gap": 0},
+        {"target_gap": -1e-3},
+        {"target_gap": 1},
+        {"target_gap": np.nan},
+        {"memory": 0},
+        {"memory": -1},
+    ],
 )
 def test_bad_settings_are_refused(options):
     with pytest.raises(InvalidProblemError, match=r"gap must lie|memory must be"):

@@ -10,8 +10,9 @@ import pytest
 import certpca
 from certpca import Certificate, CertificateError
 from certpca.checker import Examiner, examine, fingerprint
-from certpca.checker import data as checker_data
-from certpca.checker.rules import row_sums, sdp_dual, search_tree, trace
+from certpca.checker.data import prepare
+from certpca.checker.limits import Limits
+from certpca.checker.rules import sdp_dual, trace
 from certpca.results.certificate import Source
 
 
@@ -39,23 +40,23 @@ def peak_of(check: Any) -> int:
     return most
 
 
-def test_row_sums_of_wide_data_are_walked_by_blocks(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_sums_of_wide_data_are_walked_by_blocks(rng: np.random.Generator) -> None:
     source = Source("data", rng.standard_normal((4, 2500)), center=True, divisor=3.0)
     whole = 8 * 2500**2
-    monkeypatch.setattr(row_sums, "ROW_BYTES", whole // 20)
     certificate = claim(source, "row-sums", 5)
-    assert peak_of(lambda: examine(certificate, source)) < whole / 2
+    little = Limits(row_bytes=whole // 20)
+    assert peak_of(lambda: Examiner(source, little).examine(certificate)) < whole / 2
     matrix = np.cov(source.values.T)
     expected = np.sort(np.abs(matrix), axis=1)[:, -5:].sum(axis=1).max()
-    assert examine(certificate, source).upper_bound == pytest.approx(expected, rel=1e-9)
+    assert Examiner(source, little).examine(certificate).upper_bound == pytest.approx(expected, rel=1e-9)
 
 
-def test_row_sums_do_not_depend_on_the_blocks(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_sums_do_not_depend_on_the_blocks(rng: np.random.Generator) -> None:
     source = Source("data", rng.standard_normal((4, 300)), center=True, divisor=3.0)
     certificate = claim(source, "row-sums", 7)
     at_once = examine(certificate, source).upper_bound
-    monkeypatch.setattr(row_sums, "ROW_BYTES", 8 * 300 * 7)
-    assert examine(certificate, source).upper_bound == pytest.approx(at_once, rel=1e-14)
+    by_rows = Examiner(source, Limits(row_bytes=8 * 300 * 7)).examine(certificate)
+    assert by_rows.upper_bound == pytest.approx(at_once, rel=1e-14)
 
 
 def test_one_leaf_does_not_ask_for_very_many_eigenproblems(rng: np.random.Generator) -> None:
@@ -73,7 +74,7 @@ def test_many_leaves_may_not_cost_more_than_the_limit(rng: np.random.Generator) 
     certificate = claim(source, "search-tree", 2, {"scale": np.float64(1.0)}, chain)
     examine(certificate, source)
     with pytest.raises(CertificateError, match="takes more than 100000 multiplications"):
-        Examiner(source, most_work=1e5).examine(certificate)
+        Examiner(source, Limits(most_work=1e5)).examine(certificate)
     examiner = Examiner(source)
     for _ in range(3):  # what earlier certificates cost is not counted
         examiner.examine(certificate)
@@ -89,17 +90,14 @@ def test_many_leaves_may_not_cost_more_than_the_limit(rng: np.random.Generator) 
         ("l0-tree", {"cuts": [True, -1], "children": [{"leaf": 0}]}),
     ],
 )
-def test_trees_of_absurd_size_or_numbers(kind: str, tree: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_tree, "MOST_NODES", 10)
+def test_trees_of_absurd_size_or_numbers(kind: str, tree: Any) -> None:
     source = Source("matrix", np.eye(4))
     evidence = {"scale": np.float64(1.0), "rays": np.ones((2, 4))}
     with pytest.raises(CertificateError, match="refused"):
-        examine(claim(source, kind, 2, evidence, tree), source)
+        Examiner(source, Limits(most_nodes=10)).examine(claim(source, kind, 2, evidence, tree))
 
 
-def test_matrices_that_are_too_large_to_be_factored_are_refused(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_matrices_that_are_too_large_to_be_factored_are_refused(rng: np.random.Generator) -> None:
     values = rng.standard_normal((40, 60))
     source = Source("data", values, center=True, divisor=39.0)
     point = {"density": np.eye(40)[np.tril_indices(40)], "level": np.float64(0.1)}
@@ -113,25 +111,24 @@ def test_matrices_that_are_too_large_to_be_factored_are_refused(
     }
     for kind, evidence in (("largest-eigenvalue", {}), ("l0-dual", point), ("sdp-dual", clipped)):
         examine(claim(source, kind, 3, evidence), source)
-    for module in ("rules.largest_eigenvalue", "dual_points", "rules.sdp_dual"):
-        for name in ("LARGEST_DENSE", "LARGEST_FACTORED"):
-            monkeypatch.setattr(f"certpca.checker.{module}.{name}", 30, raising=False)
+    strict = Examiner(source, Limits(largest_dense=30, largest_factored=30))
     for kind, evidence in (("largest-eigenvalue", {}), ("l0-dual", point), ("sdp-dual", clipped)):
         with pytest.raises(CertificateError, match="order 40 is too large to be factored"):
-            examine(claim(source, kind, 3, evidence), source)
+            strict.examine(claim(source, kind, 3, evidence))
     wide = {**clipped, "factor": np.ones((60, sdp_dual.WIDEST_FACTOR + 1))}
     with pytest.raises(CertificateError, match="wrong shape"):
         examine(claim(source, "sdp-dual", 3, wide), source)
 
 
-def test_tall_data_of_very_many_features_form_no_matrix(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tall_data_of_very_many_features_form_no_matrix(rng: np.random.Generator) -> None:
     """The bound is that of the matrix all the same."""
     source = Source("data", rng.standard_normal((90, 60)), center=True, divisor=89.0)
-    formed = examine(claim(source, "trace", 3), source).upper_bound
-    monkeypatch.setattr(checker_data, "LARGEST_DENSE", 50)
-    assert examine(claim(source, "trace", 3), source).upper_bound == pytest.approx(formed, rel=1e-9)
+    assert (prepare(source).depth, prepare(source, Limits(largest_dense=50)).depth) == (60, 90)
+    formed, not_formed = (
+        Examiner(source, limits).examine(claim(source, "trace", 3)).upper_bound
+        for limits in (Limits(), Limits(largest_dense=50))
+    )
+    assert not_formed == pytest.approx(formed, rel=1e-9)
 
 
 def test_running_out_of_memory_is_a_refusal(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,7 +114,7 @@ def test_the_command_line_uses_the_same_words() -> None:
     known = {argument for asked in SIGNATURES.values() for argument in asked.parameters}
     for name in ("solve", "certify", "path"):
         options = options_of(commands()[name])
-        assert {"target_gap", "time_limit", "checkpoint", "memory", "device", "missing", "seed"} <= options
+        assert {"solver", "target_gap", "time_limit", "checkpoint", "memory", "device", "missing", "seed"} <= options
         assert not options & (OTHER_NAMES - {"k", "seed"})  # -k, and --seed, which on a command line is a number
         assert {"target_gap", "time_limit", "checkpoint", "memory"} <= known
 

@@ -1,12 +1,17 @@
 """What `import certpca` costs and what it offers."""
 
+import inspect
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 import certpca
+import certpca.results.errors
+import certpca.runtime.errors
 
 LIST_NEW_MODULES = """
 import json, sys
@@ -39,6 +44,35 @@ def test_type_checkers_see_the_same_names_as_users() -> None:
     with open(certpca.__file__, encoding="utf-8") as source:  # noqa: PTH123
         declared = {line.split(" as ")[-1].strip() for line in source if line.startswith("    from certpca")}
     assert declared == set(certpca.__all__)
+
+
+# What readers and `from_data` return has a public base or is only handed on.
+HANDED_ON = {"ArrayReader", "Covariance", "ParquetReader", "PlinkFile", "Reader"}
+
+
+def classes_in(hint: Any) -> Iterator[type]:
+    """Walk over the classes of certpca in an annotation."""
+    if isinstance(hint, type) and hint.__module__.startswith("certpca."):
+        yield hint
+    for part in get_args(hint):
+        yield from classes_in(part)
+
+
+@pytest.mark.parametrize("name", [name for name in certpca.__all__ if inspect.isfunction(getattr(certpca, name))])
+def test_what_users_give_and_receive_is_public(name: str) -> None:
+    hints = get_type_hints(inspect.unwrap(getattr(certpca, name)))
+    met = {found.__name__ for hint in hints.values() for found in classes_in(hint)}
+    assert met - HANDED_ON <= set(certpca.__all__)
+
+
+def test_every_error_is_public() -> None:
+    for module in (certpca.runtime.errors, certpca.results.errors):
+        errors = {
+            name
+            for name, value in vars(module).items()
+            if isinstance(value, type) and value.__module__ == module.__name__
+        }
+        assert errors <= set(certpca.__all__)
 
 
 def test_unknown_attribute_is_an_attribute_error() -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,15 @@ def test_what_it_does_not_understand_is_refused_and_so_is_what_others_do_not(fil
         certpca.load_table(file, memory=1.0)
     with pytest.raises(TypeError, match=r"'scale' is no setting for reading a table; there are columns, .*scale_by"):
         certpca.load_table(file, scale=2)
+
+
+@pytest.mark.usefixtures("drawn")
+def test_one_name_means_one_thing(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = base.format_of(Path("a.drawn"))
+    settings = (replace(all_settings()["header"], help="whether there is one"),)
+    monkeypatch.setattr(type(known), "settings", settings)
+    with pytest.raises(ValueError, match="two formats have a setting 'header'"):
+        all_settings()
 
 
 @pytest.mark.usefixtures("drawn")

@@ -20,7 +20,8 @@ import certpca
 from certpca.bounds.l0_dual.central_path import improve
 from certpca.bounds.l0_dual.problem import DualProblem
 from certpca.distributed.dask_covariance import DaskCovariance
-from certpca.operators import base
+from certpca.distributed.to_workers import dask_array_reader
+from certpca.operators import factor
 from certpca.operators.streamed import StreamedCovariance
 from certpca.runtime.errors import (
     CertpcaError,
@@ -55,7 +56,7 @@ def client():
 
 @pytest.fixture(autouse=True)
 def narrow(monkeypatch):
-    monkeypatch.setattr(base, "BLOCK_BYTES", 8 * ROWS * 70)
+    monkeypatch.setattr(factor, "BLOCK_BYTES", 8 * ROWS * 70)
 
 
 @pytest.fixture(scope="module")
@@ -194,8 +195,9 @@ def test_chunks_do_not_matter(chunks, numbers, client):
 def test_dask_array_without_a_cluster(numbers, monkeypatch):
     """Too large for what may be in memory, so that it is computed by blocks."""
     monkeypatch.setattr("certpca.distributed.to_workers.active_client", lambda: None)
-    monkeypatch.setattr("certpca.distributed.to_workers.LOCAL_MEMORY", 1e-5)
-    operator = certpca.from_data(da.from_array(numbers, chunks=(13, 77)))
+    array = da.from_array(numbers, chunks=(13, 77))
+    assert not isinstance(certpca.from_data(array), StreamedCovariance)  # it fits
+    operator = certpca.from_data(dask_array_reader(array, memory=1e-5))
     assert isinstance(operator, StreamedCovariance)
     same_solution(certpca.solve(numbers, SPARSITY, "svd-threshold"), certpca.solve(operator, SPARSITY, "svd-threshold"))
 

@@ -1,5 +1,6 @@
 """Tables written as AnnData lays them out, in HDF5 or Zarr, without the anndata package."""
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -76,3 +77,17 @@ def h5ad(path: Path, matrix: Any, layers: dict[str, Any] | None = None, **storag
     with h5py.File(path, "w") as root:
         fill_anndata(root, matrix, layers, **storage)
     return path
+
+
+def require_within_budget(reader: Any, budget: int) -> None:
+    """Walk over a file and refuse blocks that take more than the budget, what products return apart."""
+    rows, size = reader.shape
+    panel = np.ones((size, 1))
+    tracemalloc.start()
+    try:
+        reader.moments(center=True)
+        reader.normal_product(panel, np.zeros(1), np.zeros(size))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < budget + 8 * (rows + 40 * size)

@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import certpca
-from certpca.genotypes import packed, packed_products
-from certpca.genotypes.packed_products import FEWEST_SAMPLES, DigitProducts, FloatProducts, products
-
-pytest.importorskip("numba", reason="the loops are compiled by numba")
-from certpca.genotypes import packed_dots, packed_digit_loops  # noqa: I001
+from certpca.genotypes import packed, packed_digit_loops, packed_dots, packed_products
+from certpca.genotypes.packed_digits import DigitProducts
+from certpca.genotypes.packed_floats import FloatProducts
+from certpca.genotypes.packed_products import FEWEST_SAMPLES, PackedRows, products
 
 pytestmark = pytest.mark.skipif(not packed_dots.HAS_DOTS, reason="this processor has no dot products of bytes")
 
@@ -30,12 +29,12 @@ def check(codes: Any, chosen: Any, fill: Any, panel: Any, scores: Any) -> None:
     """Compare with double precision: errors are rounding of the largest numbers, added up."""
     exact, samples = decoded(codes, chosen, fill), 4 * codes.shape[1]
     added = DigitProducts(samples, panel.shape[1], 1)
-    added.forth(0, codes, chosen, fill, panel)
+    added.forth(0, PackedRows(codes, chosen, fill), panel)
     size = np.abs(exact).sum(axis=1)[:, None] * np.abs(panel).max(axis=0)
     tiny = 1e-38 * codes.size  # where scales are no longer precise
     assert (np.abs(added.total() - exact @ panel) <= 4 * UNIT * size + tiny).all()
     there = DigitProducts(samples, scores.shape[1], 1)
-    back = there.back(0, codes, chosen, fill, there.turned(scores))
+    back = there.back(0, PackedRows(codes, chosen, fill), there.turned(scores))
     size = np.abs(exact).sum(axis=0)[:, None] * np.abs(scores).max(axis=0)
     assert (np.abs(back - exact.T @ scores) <= 2 * UNIT * size + 1e-44).all()
 
@@ -77,7 +76,7 @@ def test_everything_missing_overflows_the_lists(rng: Any, monkeypatch: pytest.Mo
     scores = rng.standard_normal((4 * length, 4)).astype(np.float32)
     check(codes, chosen, fill, rng.standard_normal((size, 4)).astype(np.float32), scores)
     around, mean, square = DigitProducts(4 * length, 4, 1), rng.uniform(0, 2, size), rng.uniform(0, 1, size)
-    around.around(0, codes, chosen, fill, mean, square, around.turned(scores))
+    around.around(0, PackedRows(codes, chosen, fill), mean, square, around.turned(scores))
     centred = (decoded(codes, chosen, fill) - mean) * np.sqrt(square)
     expected = centred @ (centred.T @ scores.astype(np.float64))
     np.testing.assert_allclose(around.total(), expected, atol=1e-5 * np.abs(expected).max())
@@ -89,7 +88,7 @@ def test_largest_digits(rng: Any) -> None:
     for sign in (1.0, -1.0):
         there = DigitProducts(20_000, 1, 1)
         scores = np.full((20_000, 1), sign, dtype=np.float32)
-        back = there.back(0, codes, np.arange(3), None, there.turned(scores))
+        back = there.back(0, PackedRows(codes, np.arange(3), None), there.turned(scores))
         np.testing.assert_array_equal(back, np.full((3, 1), sign * 40_000))
 
 
@@ -99,10 +98,10 @@ def test_numbers_that_are_not_finite_spoil_their_vector_alone(rng: Any, bad: flo
     panel, scores = (rng.standard_normal((rows, 3)).astype(np.float32) for rows in (9, 40))
     panel[4, 1] = scores[7, 1] = bad
     added = DigitProducts(40, 3, 1)
-    added.forth(0, codes, np.arange(9), None, panel)
-    back = added.back(0, codes, np.arange(9), None, added.turned(scores))
+    added.forth(0, PackedRows(codes, np.arange(9), None), panel)
+    back = added.back(0, PackedRows(codes, np.arange(9), None), added.turned(scores))
     around = DigitProducts(40, 3, 1)
-    around.around(0, codes, np.arange(9), None, np.ones(9), np.ones(9), around.turned(scores))
+    around.around(0, PackedRows(codes, np.arange(9), None), np.ones(9), np.ones(9), around.turned(scores))
     for product in (added.total(), back, around.total()):
         assert not np.isfinite(product[:, 1]).any()
         assert np.isfinite(product[:, [0, 2]]).all()
@@ -115,7 +114,7 @@ def test_a_large_score_spoils_its_neighbours_alone(rng: Any, length: int) -> Non
     scores = rng.standard_normal((4 * length, 3)).astype(np.float32)
     scores[:4] = 1e12
     there, fill = DigitProducts(4 * length, 3, 1), np.ones(5)
-    back = there.back(0, codes, np.arange(5), fill, there.turned(scores))
+    back = there.back(0, PackedRows(codes, np.arange(5), fill), there.turned(scores))
     stretch = 256 * packed_digit_loops.CHUNKS_IN_STRETCH
     exact = decoded(codes, np.arange(5), fill).T.astype(np.float64)
     beyond = exact[:, stretch:] @ scores[stretch:].astype(np.float64)
@@ -141,7 +140,7 @@ def test_single_precision_of_many_samples_is_multiplied_so() -> None:
 def test_files(tmp_path: Path, rng: Any, monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     """A file with filters and gaps, in runs of a few variants, gives what double precision gives."""
     monkeypatch.setattr(packed_products, "FEWEST_SAMPLES", 0)
-    monkeypatch.setattr(packed, "threads_allowed", lambda: threads)
+    monkeypatch.setattr("certpca.genotypes.plink.threads_allowed", lambda: threads)
     table = rng.integers(0, 3, (300, 700)).astype(np.int8)
     table[rng.random(table.shape) < 0.02] = packed.MISSING
     certpca.write_plink(tmp_path / "data", table)

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import certpca
+from certpca.intake.matrix_checks import extreme_eigenvalues
 from certpca.runtime.errors import CertpcaError, InvalidDataError, InvalidProblemError
 
 
@@ -210,16 +211,19 @@ class TestMatrix:
         assert operator.trace() == 6.0
 
 
-def test_large_indefinite_matrix_is_found_by_lanczos(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("certpca.intake.matrix_checks.DENSE_CHECK_SIZE", 10)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_indefinite_matrix_is_found_by_lanczos_too(form: Any) -> None:
     values = np.linspace(1.0, 2.0, 60)
-    good = np.diag(values)
     rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((60, 60)))[0]
     values[0] = -1.0
-    for form in (np.asarray, sp.csr_array):
-        assert certpca.from_matrix(form(good)).size == 60
-        with refused("positive semidefinite", "eigenvalue -1"):
-            certpca.from_matrix(form((rotation * values) @ rotation.T))
+    matrix = form((rotation * values) @ rotation.T)
+    for dense_up_to in (10, 60):  # Lanczos' values are within its tolerance, and never exaggerate
+        smallest, largest = extreme_eigenvalues(matrix, dense_up_to)
+        assert (smallest, largest) == pytest.approx((-1.0, 2.0), rel=1e-2)
+        assert smallest >= -1.0 - 1e-9
+        assert largest <= 2.0 + 1e-9
+    with refused("positive semidefinite", "eigenvalue -1"):
+        certpca.from_matrix(matrix)
 
 
 # --- constant data, tiny data -------------------------------------------------------------------

@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 
 import certpca
 from certpca.operators import Factor, HostView, Operator, on_host
+from certpca.operators.explicit import factor_of_matrix
+from certpca.operators.kernel import KernelOperator, named_kernel
+from certpca.readers.moments import row_blocks
 from certpca.runtime.arrays import to_vector
 from certpca.runtime.errors import InvalidProblemError
 
@@ -246,12 +249,15 @@ KERNELS: dict[str, tuple[Any, dict[str, float], Any]] = {
 
 @pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_kernel_matrix(rng: np.random.Generator, kernel: str, center: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("certpca.operators.kernel.BLOCK_BYTES", 8 * 15 * 4)  # four rows at a time
+@pytest.mark.parametrize("height", [4, 15])
+def test_kernel_matrix(rng: np.random.Generator, kernel: str, center: bool, height: int) -> None:
     samples = rng.standard_normal((15, 3))
     name, parameters, formula = KERNELS[kernel]
     expected = _centred(formula(samples)) if center else formula(samples)
-    operator = certpca.from_kernel(samples, name, center=center, **parameters)
+    function = named_kernel(name, parameters) if isinstance(name, str) else name
+    operator: Operator = KernelOperator(samples, function, centred=center, block_bytes=8 * 15 * height)
+    if height == 15:
+        operator = certpca.from_kernel(samples, name, center=center, **parameters)
     everything = np.arange(15)
     assert operator.size == 15
     for found in (operator.matmat(np.eye(15)), operator.columns(everything), operator.submatrix(everything)):
@@ -344,17 +350,17 @@ def test_host_view_is_only_put_around_other_libraries(counts: np.ndarray) -> Non
     assert isinstance(view.columns(EVERYTHING), np.ndarray)
 
 
-def test_factor_of_a_huge_matrix_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("certpca.operators.explicit.LARGEST_FORMED_SIZE", 5)
-    for operator in (certpca.from_matrix(np.eye(6)), certpca.from_matrix(sp.eye_array(6, format="csc"))):
-        with pytest.raises(InvalidProblemError, match=r"of size 6 .* allowed up to 5; give the data themselves"):
-            operator.factor()
+def test_factor_of_a_huge_matrix_is_refused_with_advice() -> None:
+    refusal = r"of size 8193 .* allowed up to 8192; give the data themselves"
+    with pytest.raises(InvalidProblemError, match=refusal):
+        certpca.from_matrix(sp.eye_array(8193, format="csc")).factor()
+    with pytest.raises(InvalidProblemError, match=refusal):
+        factor_of_matrix(np.broadcast_to(0.0, (8193, 8193)), np, "matrix")  # of one number
 
 
-def test_walking_in_many_blocks_changes_nothing(counts: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("certpca.operators.covariance.BLOCK_BYTES", 8 * SIZE * 4)
-    monkeypatch.setattr("certpca.readers.moments.BLOCK_BYTES", 8 * SIZE * 4)
-    monkeypatch.setattr("certpca.readers.moments.EXACT_ROWS", 4)
+def test_walking_in_many_blocks_changes_nothing(rng: np.random.Generator) -> None:
+    counts = rng.poisson(1.0, size=(120_000, SIZE)) + rng.integers(0, 3, size=(120_000, 1))
+    assert len(list(row_blocks(counts))) > 1
     with_holes = counts.astype(np.int8)
     with_holes[0, 0] = -9
     for data in (counts.astype(np.float32), counts.astype(np.int8), counts.astype(np.int32), with_holes):

@@ -1,10 +1,6 @@
 """Data that stay in a file give what the same data in memory give, within a memory budget."""
 
 import json
-import os
-import subprocess
-import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +9,11 @@ import pytest
 
 import certpca
 from certpca.frontends.cli.main import main
-from certpca.genotypes import packed
-from certpca.genotypes.packed_products import DigitProducts, FloatProducts, unpacking_table
-from certpca.intake import data as intake_data
-from certpca.operators.streamed import StreamedCovariance
+from certpca.intake.data import walked_if_large
+from certpca.operators.streamed import UNIT_VECTORS, StreamedCovariance
 from certpca.operators.views import Restricted
 from certpca.readers.array_reader import ArrayReader
+from certpca.readers.walks import ColumnWalk
 from certpca.runtime.arrays import to_vector
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 
@@ -123,95 +118,6 @@ def test_path_and_decompose_take_a_reader(tmp_path: Path, rng: Any) -> None:
         assert mine.objective == pytest.approx(theirs.objective, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    "kind", [DigitProducts, partial(FloatProducts, dtype=np.float32), partial(FloatProducts, dtype=np.float64)]
-)
-@pytest.mark.parametrize("shape", [(5, 3), (1023, 70), (4096, 4), (4099, 333)])  # around a tile or a chunk, ragged ends
-@pytest.mark.parametrize("width", [1, 4, 7])
-def test_packed_products_agree_with_decoded_ones(rng: Any, kind: Any, shape: Any, width: int) -> None:
-    from certpca.genotypes.packed_dots import HAS_DOTS
-
-    if kind is DigitProducts and not HAS_DOTS:
-        pytest.skip("this processor has no dot products of bytes")
-    dtype = np.float32 if kind is DigitProducts else kind.keywords["dtype"]
-
-    samples, variants = shape
-    table = planted(rng, samples, max(variants, 8), 0.05)[:, :variants]
-    codes = packed.packed_codes(table.T)
-    chosen = np.sort(rng.choice(variants, max(1, variants - 2), replace=False))
-    fill = rng.uniform(0, 2, chosen.size)
-    exact = np.where(table[:, chosen] == -9, fill, table[:, chosen])
-    panel = rng.standard_normal((chosen.size, width)).astype(dtype)
-    scores = np.zeros((4 * codes.shape[1], width), dtype=dtype)
-    scores[:samples] = rng.standard_normal((samples, width))
-    close = {"atol": (1e-11 if dtype == np.float64 else 2e-5) * 4 * np.sqrt(samples + variants)}
-
-    def products() -> Any:
-        return kind(4 * codes.shape[1], width, threads=2)
-
-    forth = products()
-    third = chosen.size // 3
-    for thread, part in enumerate([slice(0, third), slice(third, 2 * third), slice(2 * third, None)]):
-        forth.forth(thread % 2, codes, chosen[part], fill[part], panel[part])  # sums go on from part to part
-    assert forth.total().dtype == dtype
-    np.testing.assert_allclose(forth.total()[:samples], exact @ panel, **close)
-    there = products()
-    back = there.back(1, codes, chosen, fill, there.turned(scores))
-    assert back.shape == (chosen.size, width)
-    np.testing.assert_allclose(back, exact.T @ scores[:samples], **close)
-    around, square, mean = products(), rng.uniform(0.5, 2, chosen.size), rng.uniform(0, 2, chosen.size)
-    around.around(1, codes, chosen, fill, mean, square, around.turned(scores))
-    centred = (exact - mean) * np.sqrt(square)
-    expected = centred @ (centred.T @ scores[:samples])
-    np.testing.assert_allclose(around.total()[:samples], expected, rtol=1e-4, atol=close["atol"] * variants)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("width", [1, 3, 127, 128])
-def test_both_ways_of_unpacking_agree(rng: Any, dtype: Any, width: int) -> None:
-    from certpca.genotypes import packed_loops, packed_registers
-
-    if not packed_registers.HAS_AVX2:
-        pytest.skip("this processor cannot permute registers")
-    codes = rng.integers(0, 256, (9, 160), dtype=np.uint8)
-    codes.flags.writeable = False
-    holes, table, chosen = (
-        rng.uniform(0, 2, 9).astype(dtype),
-        unpacking_table(dtype),
-        np.array([8, 0, 3, 5, 1, 2, 4, 6, 7]),
-    )
-    tiles = []
-    for unpack in (packed_loops.unpack_by_bytes, packed_loops.unpack_by_registers):
-        tile = np.full(8 * packed_loops.SAMPLES_IN_TILE, np.nan, dtype=dtype)
-        unpack(codes, chosen, holes, table, 4, 9, 11, width, tile)  # three of the eight rows lie past the last
-        tiles.append(tile)
-    np.testing.assert_array_equal(tiles[0], tiles[1])
-    decoded = packed.decode(codes[[1]][:, 11 : 11 + width])[0]  # `first` is 4, so the tile begins with chosen[4]
-    expected = np.where(decoded == -9, holes[4], decoded)
-    np.testing.assert_array_equal(tiles[0][: 4 * width], expected.astype(dtype))
-
-
-@pytest.mark.parametrize("setting", ["NUMBA_CPU_NAME=generic", "NUMBA_ENABLE_AVX=0"])
-def test_other_processors(tmp_path: Path, rng: Any, setting: str) -> None:
-    pytest.importorskip("numba")
-    table = planted(rng, 300, 150)
-    certpca.write_plink(tmp_path / "data", table)
-    solve = (
-        "import certpca, sys; from certpca.genotypes import packed_dots; assert not packed_dots.HAS_DOTS; "
-        "print(certpca.solve(certpca.read_plink(sys.argv[1]), 5, 'svd-threshold', missing='mean').objective)"
-    )
-    name, value = setting.split("=")
-    found = subprocess.run(
-        [sys.executable, "-c", solve, str(tmp_path / "data")],
-        env={**os.environ, name: value},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    expected = certpca.solve(table, 5, "svd-threshold", missing="mean").objective
-    assert float(found.stdout) == pytest.approx(expected, rel=1e-9)
-
-
 @pytest.mark.parametrize("kind", ["plink", "columns", "rows"])
 def test_products_in_sample_space(tmp_path: Path, rng: Any, kind: str) -> None:
     table = planted(rng)
@@ -244,30 +150,6 @@ def test_leading_vectors_take_few_passes(tmp_path: Path, rng: Any) -> None:
     assert operator.passes <= 15  # type: ignore[attr-defined]
 
 
-def test_without_numba_columns_are_decoded(tmp_path: Path, rng: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = planted(rng)
-    operator = certpca.from_data(stored("plink", table, tmp_path), missing="mean")
-    panel = rng.standard_normal((operator.size, 2))
-    expected = operator.matmat(panel)
-    monkeypatch.setitem(sys.modules, "numba", None)
-    assert not packed.compiled()
-    np.testing.assert_allclose(operator.matmat(panel), expected, atol=1e-12)
-    again = certpca.from_data(stored("plink", table, tmp_path), missing="mean")
-    np.testing.assert_array_equal(again.diagonal(), operator.diagonal())
-
-
-@pytest.mark.parametrize("samples", [29, 256, 1027])  # shorter than 64 bytes, as long, longer with a rest
-def test_counting_agrees_with_decoding(rng: Any, samples: int) -> None:
-    table = planted(rng, samples, 40, 0.1)
-    codes = packed.packed_codes(table.T)
-    kept = rng.random(samples) < 0.6
-    bits = np.zeros(4 * codes.shape[1], dtype=np.uint8)
-    bits[:samples] = np.where(kept, 3, 0)
-    mask = (bits.reshape(-1, 4) << np.array([0, 2, 4, 6])).sum(axis=1).astype(np.uint8)
-    expected = [[(column[kept] == value).sum() for value in (-9, 1, 0)] for column in table.T]
-    np.testing.assert_array_equal(packed.count_codes(codes, np.arange(40), mask), expected)
-
-
 # --- passes and memory --------------------------------------------------------------------------
 
 
@@ -293,9 +175,7 @@ def test_blocks_keep_to_the_budget(tmp_path: Path, rng: Any, kind: str, monkeypa
         return block
 
     monkeypatch.setattr(type(reader), "read", watched)
-    monkeypatch.setattr(packed, "compiled", lambda: False)
-    operator = certpca.from_data(reader, missing="mean")
-    operator.matmat(np.ones((operator.size, 1)))
+    ColumnWalk(reader).times(np.ones((400, 1)), np.ones(400))
     assert 0 < widest * 100 * (1 + 2 * 8) <= 2e-5 * 2**30
 
 
@@ -311,12 +191,13 @@ def test_restriction_copies_what_fits_and_reads_the_rest(tmp_path: Path, rng: An
     certpca.verify_operator(tight)
 
 
-def test_large_memory_maps_are_streamed(tmp_path: Path, rng: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_memory_maps_are_streamed(tmp_path: Path, rng: Any) -> None:
     np.save(tmp_path / "a.npy", planted(rng, missing=0.0))
     mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
     assert not isinstance(certpca.from_data(mapped), StreamedCovariance)
-    monkeypatch.setattr(intake_data, "STREAMED_FROM", 1000)
-    operator = certpca.from_data(mapped)
+    assert walked_if_large(mapped) is mapped
+    assert walked_if_large(mapped, mapped.nbytes + 1) is mapped
+    operator = certpca.from_data(walked_if_large(mapped, mapped.nbytes))
     assert isinstance(operator, StreamedCovariance)
     certificate = certpca.certify(operator, 5, target_gap=0.5)
     certpca.verify(certificate, mapped)
@@ -454,13 +335,10 @@ def test_choosing_by_rows_is_refused_for_files_read_by_columns(method: Any, tmp_
 
 
 @pytest.mark.parametrize("kind", ["plink", "columns", "rows"])
-def test_submatrix_where_columns_do_not_fit(
-    tmp_path: Path, rng: Any, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = planted(rng)
+def test_submatrix_where_columns_do_not_fit(tmp_path: Path, rng: Any, kind: str) -> None:
+    table = planted(rng, size=UNIT_VECTORS + 60)  # multiplied in two parts
     expected = certpca.from_data(table, missing="mean").submatrix(np.arange(table.shape[1]))
     operator = certpca.from_data(stored(kind, table, tmp_path, memory=1e-6), missing="mean")
-    monkeypatch.setattr("certpca.operators.streamed.UNIT_VECTORS", 7)
     np.testing.assert_allclose(operator.submatrix(np.arange(operator.size)), expected, atol=1e-12)
     some = np.array([1, 4, operator.size - 1])
     np.testing.assert_allclose(operator.submatrix(some), expected[np.ix_(some, some)], atol=1e-12)
@@ -491,7 +369,7 @@ def test_large_files_are_searched_with_fewer_walks(
     table = planted(rng, 80, 600)
     plain = certpca.from_data(stored("plink", table, tmp_path), missing="mean")
     thorough = certpca.solve(plain, sparsity)
-    monkeypatch.setattr("certpca.operators.base.DEAR_WALK", 1)
+    monkeypatch.setattr("certpca.operators.cost.DEAR_WALK", 1)
     frugal = certpca.from_data(stored("plink", table, tmp_path), missing="mean")
     solution = certpca.solve(frugal, sparsity)
     assert solution.support.size == sparsity

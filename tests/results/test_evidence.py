@@ -141,6 +141,14 @@ def overlapping() -> bytes:
     return bytes(content)
 
 
+def encrypted() -> bytes:
+    """A list of contents that says its first array needs a password."""
+    content = bytearray(archived(density=np.zeros(TRIANGLE), level=1.0))
+    for place, flag in ((content.index(b"PK\x01\x02"), 8), (content.index(b"PK\x03\x04"), 6)):
+        content[place + flag] |= 1
+    return bytes(content)
+
+
 def longer_than_it_says() -> bytes:
     stream = io.BytesIO()
     np.save(stream, np.zeros(3))
@@ -162,6 +170,7 @@ def with_header(header: str) -> bytes:
 FORGED: dict[str, tuple[Callable[[], bytes], str]] = {
     "a bomb": (bomb, "compressed"),
     "arrays that share their bytes": (overlapping, "overlap"),
+    "a password": (encrypted, "encrypted"),
     "no archive": (lambda: b"not an archive", "damaged"),
     "nothing": (lambda: b"", "damaged"),
     "a pickle": (lambda: archived(density=np.array([{}], dtype=object), level=1.0), "type object"),
@@ -222,14 +231,28 @@ def test_a_bomb_takes_no_memory(file: Path) -> None:
     assert most < 40_000_000
 
 
-def test_limits_are_those_of_the_kind(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
-    monkeypatch.setattr(files, "MOST_EVIDENCE_BYTES", 100)
+def test_a_mistake_of_the_program_does_not_look_like_a_damaged_file(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for mistake in (TypeError, AttributeError, KeyError):
+
+        def mistaken(*_: object, error: type[Exception] = mistake) -> None:
+            raise error
+
+        monkeypatch.setattr("certpca.results.files.certificate_from_dict", mistaken)
+        with pytest.raises(mistake):
+            certpca.load_certificate(file)
+
+
+def test_limits_are_kept(file: Path, certificate: Certificate) -> None:
+    entry = json.loads(file.read_text())["evidence"]
+    given = file.parent, entry["file"], entry["digest"], certificate.kind, certificate.size
+    length, arrays = (file.parent / entry["file"]).stat().st_size, len(certificate.evidence)
+    assert set(files.read_evidence(*given, most_bytes=length, most_arrays=arrays)) == set(certificate.evidence)
     with pytest.raises(DataFileError, match="larger than"):
-        certpca.load_certificate(file)
-    monkeypatch.undo()
-    monkeypatch.setattr(files, "MOST_ARRAYS", 1)
+        files.read_evidence(*given, most_bytes=length - 1)
     with pytest.raises(DataFileError, match="too many arrays"):
-        certpca.load_certificate(file)
+        files.read_evidence(*given, most_arrays=arrays - 1)
 
 
 def test_an_unknown_kind_is_refused(file: Path) -> None:

@@ -14,7 +14,9 @@ import pytest
 
 import certpca
 from certpca import Solution, Status, load_solution, save_solution
-from certpca.results.files import load_path, save_path, solution_to_dict, write_text_whole
+from certpca.results.codec import solution_to_dict
+from certpca.results.files import load_path, save_path
+from certpca.runtime.atomic_write import write_text_whole
 from certpca.runtime.budget import Step
 from certpca.runtime.errors import DataFileError
 

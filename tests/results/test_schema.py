@@ -19,7 +19,8 @@ from certpca.frontends.cli.main import main
 from certpca.results.codec import solution_from_dict, solution_to_dict
 from certpca.results.errors import CertificateError
 from certpca.results.files import load_path, load_reading, save_path
-from certpca.results.schema import check_certificate, check_path, check_solution
+from certpca.results.json_files import read_json
+from certpca.results.schema import SOLUTION_FORMAT, check_certificate, check_path, check_solution
 from certpca.runtime.errors import CertpcaError, DataFileError, InvalidDataError
 
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -217,14 +218,15 @@ def test_json_that_is_not_as_it_should_be(content: str, why: str, tmp_path: Path
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_a_file_that_is_too_large_or_endless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fields: Any) -> None:
-    monkeypatch.setattr("certpca.results.files.MOST_JSON_BYTES", 1 << 21)
-    (tmp_path / "a.json").write_text(json.dumps({**fields, "padding": "x" * (1 << 21)}))
-    with pytest.raises(DataFileError, match="larger than"):
-        certpca.load_solution(tmp_path / "a.json")
-    if Path("/dev/zero").exists():
-        with pytest.raises(DataFileError, match="larger than"):
-            certpca.load_solution("/dev/zero")
+def test_a_file_that_is_too_large_or_endless(tmp_path: Path, fields: Any) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps({**fields, "padding": "x" * (1 << 21)}))
+    length = file.stat().st_size
+    assert read_json(file, SOLUTION_FORMAT, "a solution", most_bytes=length)["size"] == fields["size"]
+    for source, most in ((file, length - 1), (Path("/dev/zero"), 1 << 21)):
+        if source.exists():
+            with pytest.raises(DataFileError, match="larger than"):
+                read_json(source, SOLUTION_FORMAT, "a solution", most_bytes=most)
 
 
 def test_fields_of_later_versions_are_ignored_where_nothing_depends_on_them(fields: Any, certificate: Any) -> None:

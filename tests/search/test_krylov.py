@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import certpca
-from certpca.search.krylov import leading_eigenpairs, leading_on_support
+from certpca.search.krylov import _exact, leading_eigenpairs, leading_on_support
 
 
 @given(seed=st.integers(0, 10_000), size=st.integers(1, 40), count=st.integers(1, 6), rank=st.integers(1, 40))
@@ -38,10 +38,9 @@ def test_repeated_eigenvalues(method):
     np.testing.assert_allclose(pairs.values, 3.0)
 
 
-def test_exact_uses_the_factor_of_wide_data(rng, monkeypatch):
-    monkeypatch.setattr("certpca.search.krylov.EXACT_LIMIT", 64)
+def test_exact_uses_the_factor_of_wide_data(rng):
     data = rng.standard_normal((20, 100))
-    pairs = leading_eigenpairs(certpca.from_data(data), 2, method="exact")
+    pairs = _exact(certpca.from_data(data), 2, limit=64)
     values, vectors = np.linalg.eigh(np.cov(data.T))
     np.testing.assert_allclose(pairs.values, values[::-1][:2], rtol=1e-10)
     assert abs(pairs.vectors[:, 0] @ vectors[:, -1]) == pytest.approx(1.0)

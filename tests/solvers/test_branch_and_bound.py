@@ -9,8 +9,8 @@ import pytest
 
 import certpca
 from certpca.bounds.proving import Prover
-from certpca.bounds.support_tree import visit
 from certpca.bounds.support_tree.search import TreeSearch
+from certpca.bounds.support_tree.visit import Effort
 from certpca.frontends.cli.main import main
 from certpca.results.status import Status
 from certpca.runtime.errors import InvalidProblemError
@@ -99,9 +99,9 @@ def assert_proved(matrix, sparsity, objective, certificate, gap=1e-6):
     assert certificate.upper_bound <= objective * (1 + 1.1 * gap + 2e-8) + 1e-300
 
 
-def searched_through(matrix, sparsity, start, gap):
+def searched_through(matrix, sparsity, start, gap, **effort):
     """Visit nodes until none is open."""
-    search = TreeSearch(matrix, sparsity, gap)
+    search = TreeSearch(matrix, sparsity, gap, Effort(**effort))
     found = search.start(start)
     while found.open:
         found = search.step(found, lambda: False)
@@ -109,10 +109,10 @@ def searched_through(matrix, sparsity, start, gap):
     return search, found
 
 
-def searched(matrix, sparsity, rng, gap=1e-6):
+def searched(matrix, sparsity, rng, gap=1e-6, **effort):
     """Search from a bad start, and prove what was found."""
     start = np.sort(rng.choice(matrix.shape[0], int(rng.integers(0, sparsity + 1)), replace=False))
-    search, found = searched_through(matrix, sparsity, start, gap)
+    search, found = searched_through(matrix, sparsity, start, gap, **effort)
     support, operator = found.best.support, certpca.from_matrix(matrix)
     assert support.size == sparsity
     tree, evidence = search.certificate(found)
@@ -135,28 +135,24 @@ def test_agrees_with_brute_force(kind, rng):
 
 @pytest.mark.parametrize("listed", [0, 1])
 @pytest.mark.parametrize("kind", KINDS)
-def test_agrees_with_brute_force_without_listing_supports(kind, listed, rng, monkeypatch):
-    monkeypatch.setattr(visit, "LISTED_SUPPORTS", listed)
+def test_agrees_with_brute_force_without_listing_supports(kind, listed, rng):
     for _ in range(20):
         matrix = matrix_of(kind, rng, largest=8)
-        searched(matrix, int(rng.integers(1, matrix.shape[0] + 1)), rng)
+        searched(matrix, int(rng.integers(1, matrix.shape[0] + 1)), rng, listed=listed)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_splits_agree_with_brute_force(seed, monkeypatch):
+def test_splits_agree_with_brute_force(seed):
     """Without lists and with hardly any descent, splitting does the work."""
-    monkeypatch.setattr(visit, "LISTED_SUPPORTS", 0)
-    monkeypatch.setattr(visit, "ROOT_SCHEDULE", ((0.03, 1),))
-    monkeypatch.setattr(visit, "CHILD_SCHEDULE", ((0.03, 1),))
+    little = {"listed": 0, "root": ((0.03, 1),), "child": ((0.03, 1),)}
     rng = np.random.default_rng(seed)
     matrix = np.cov(rng.standard_normal((12, 9)).T)
-    assert sum(searched(matrix, sparsity, rng).nodes for sparsity in (3, 5, 7)) > 9
+    assert sum(searched(matrix, sparsity, rng, **little).nodes for sparsity in (3, 5, 7)) > 9
 
 
-def test_no_slack_at_all_still_ends(rng, monkeypatch):
-    monkeypatch.setattr(visit, "LISTED_SUPPORTS", 0)
+def test_no_slack_at_all_still_ends(rng):
     for kind in ("gauss", "ties", "duplicated", "identity"):
-        searched(matrix_of(kind, rng, largest=6), 2, rng, gap=0.0)
+        searched(matrix_of(kind, rng, largest=6), 2, rng, gap=0.0, listed=0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -298,11 +294,11 @@ def test_runs_can_be_repeated(noise):
 
 
 @pytest.mark.parametrize("workers", [2, 3])
-def test_several_workers_prove_the_same(workers, monkeypatch):
-    monkeypatch.setattr(visit, "LISTED_SUPPORTS", 20)
-    matrix = np.cov(np.random.default_rng(2).standard_normal((12, 16)).T)
-    alone = solved(matrix, 6, covariance=True)
-    together = solved(matrix, 6, BranchAndBound(workers=workers), covariance=True)
+def test_several_workers_prove_the_same(workers):
+    matrix = np.cov(np.random.default_rng(2).standard_normal((25, 30)).T)
+    alone = solved(matrix, 10, covariance=True)
+    assert alone.details["nodes"] > workers
+    together = solved(matrix, 10, BranchAndBound(workers=workers), covariance=True)
     assert alone.status is together.status is Status.OPTIMAL
     assert together.objective == pytest.approx(alone.objective, rel=1e-12)
     certpca.verify(together.certificate, matrix)
@@ -311,11 +307,10 @@ def test_several_workers_prove_the_same(workers, monkeypatch):
 # --- the search itself ------------------------------------------------------------------------------------------------
 
 
-def test_an_empty_start_is_improved_by_splits(rng, monkeypatch):
-    monkeypatch.setattr(visit, "LISTED_SUPPORTS", 0)
+def test_an_empty_start_is_improved_by_splits(rng):
     for _ in range(10):
         matrix = np.cov(rng.standard_normal((9, 8)).T)
-        _, found = searched_through(matrix, 4, np.zeros(0, dtype=np.intp), 1e-6)
+        _, found = searched_through(matrix, 4, np.zeros(0, dtype=np.intp), 1e-6, listed=0)
         assert found.value == pytest.approx(best_value(matrix, 4), rel=1e-6)
 
 
@@ -344,10 +339,9 @@ def test_bad_settings_are_refused(settings):
         solver_named("branch-and-bound", **settings)
 
 
-def test_too_many_features_are_refused_with_advice(monkeypatch):
-    monkeypatch.setattr("certpca.solvers.branch_and_bound.LARGEST", 8)
-    with pytest.raises(InvalidProblemError, match=r"9 x 9, allowed up to 8 features; use solver='auto'"):
-        solved(np.eye(9), 2, covariance=True)
+def test_too_many_features_are_refused_with_advice(rng):
+    with pytest.raises(InvalidProblemError, match=r"4097 x 4097, allowed up to 4096 features; use solver='auto'"):
+        solved(rng.standard_normal((3, 4097)), 2)
 
 
 def test_files_keep_the_proof(noise, tmp_path):

@@ -53,7 +53,7 @@ def test_published_optima_are_never_above_the_bound(shared):
 
 
 def test_branching_tightens_and_its_tree_is_checked(rng, monkeypatch):
-    monkeypatch.setattr("certpca.bounds.pipeline.TREE_UP_TO", 0)  # over directions, not over features
+    monkeypatch.setattr("certpca.bounds.makers.search_tree.UP_TO", 0)  # over directions, not over features
     data = spread(rng)
     plain = certpca.certify(data, 12, target_gap=0.0, branching=False)
     branched = certpca.certify(data, 12, target_gap=0.0, budget=certpca.Budget(steps=100))

@@ -230,8 +230,8 @@ def costly_proofs(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ProofCosts, "dual", lambda self, features=None, **how: 5.0)
     monkeypatch.setattr(ProofCosts, "step", lambda self: 1.0)
     monkeypatch.setattr(ProofCosts, "learn", lambda self, predicted, took: None)
-    monkeypatch.setattr("certpca.bounds.pipeline.ALWAYS_OPTIMAL", 0)
-    monkeypatch.setattr("certpca.bounds.pipeline.TREE_UP_TO", 0)  # over directions, not over features
+    monkeypatch.setattr("certpca.bounds.proof_search.ALWAYS_OPTIMAL", 0)
+    monkeypatch.setattr("certpca.bounds.makers.search_tree.UP_TO", 0)  # over directions, not over features
 
 
 NOISE = np.random.default_rng(1).standard_normal((12, 40))

@@ -15,7 +15,7 @@ from certpca.runtime.errors import InvalidDataError
 from tests.contracts.catalogue import OPERATORS, planted_counts
 
 SOLVERS = sorted(certpca.available_solvers())
-EXTREME = [-515, -500, -300, -60, -31, 31, 60, 300, 497]  # powers of two; variances reach from 2^-1030 to 2^996
+EXTREME = [-515, -300, -31, 60, 497]  # powers of two; variances reach from 2^-1030 to 2^996
 
 
 def planted(rows: int = 40, size: int = 12, seed: int = 0) -> np.ndarray:
@@ -163,7 +163,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("power", [-515, -300, 300, 497])
+@pytest.mark.parametrize("power", [-515, 497])
 @pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.parametrize("kind", sorted(KINDS))
 @pytest.mark.parametrize("shape", [(40, 12), (12, 30)])
@@ -192,7 +192,7 @@ def test_every_kind_of_data(kind: str, scale: bool, power: int, shape: tuple[int
         assert certificate.objective <= certpca.verify(certificate, held).upper_bound <= certificate.upper_bound
 
 
-@pytest.mark.parametrize("power", [-1000, -600, 600, 990])
+@pytest.mark.parametrize("power", [-1000, 990])
 @pytest.mark.parametrize("form", ["dense", "csr", "strict"])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_matrices(solver: str, form: str, power: int) -> None:
@@ -276,16 +276,14 @@ def test_every_verb(power: int) -> None:
     ],
 )
 def test_every_kind_of_certificate(kind: str, settings: dict, power: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from certpca.bounds import pipeline as search
-
     rng = np.random.default_rng(2)
     data = rng.standard_normal((10, 24))
     if kind == "l0-reduced":
         scores = rng.standard_normal((40, 3)) * [6.0, 4.0, 3.0]
         data = scores @ rng.standard_normal((3, 200)) + rng.standard_normal((40, 200))
     if kind == "l0-tree":
-        monkeypatch.setattr(search, "TREE_UP_TO", 0)
-        monkeypatch.setattr(search, "ALWAYS_OPTIMAL", 0)
+        monkeypatch.setattr("certpca.bounds.makers.search_tree.UP_TO", 0)
+        monkeypatch.setattr("certpca.bounds.proof_search.ALWAYS_OPTIMAL", 0)
     moved = np.ldexp(data, power)
     budget = certpca.Budget(steps=60)
     options = {"target_gap": 0.0, **settings}

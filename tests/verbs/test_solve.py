@@ -225,7 +225,7 @@ def test_object_that_is_not_a_solver(data: np.ndarray, solver: Any) -> None:
 
 @pytest.mark.parametrize("seed", [-1, "zero", 1.5])
 def test_bad_seed(data: np.ndarray, seed: Any) -> None:
-    with pytest.raises(InvalidProblemError, match=r"rng \(--seed\) must be a whole number from 0"):
+    with pytest.raises(InvalidProblemError, match=r"rng \(random_state, --seed\) must be a whole number from 0"):
         certpca.solve(data, 2, rng=seed)
 
 

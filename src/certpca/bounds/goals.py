@@ -12,10 +12,12 @@ from certpca.bounds.near_one import NearExaminer, examiner_of
 from certpca.bounds.proof_costs import ProofCosts
 from certpca.bounds.proving import ROUNDED_UP
 from certpca.checker import Examiner
+from certpca.checker.screening import SCREEN
 from certpca.operators import Operator
 from certpca.results.certificate import Certificate
+from certpca.results.evidence_forms import parts_of
 from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
-from certpca.runtime.budget import Late, never
+from certpca.runtime.lateness import Late, never
 from certpca.search.krylov import leading_on_support
 from certpca.search.swaps import SwapSearch
 
@@ -105,9 +107,18 @@ class Goal:
     semidefinite: bool = False
     known: Certificate | None = None
     depth: int | None = None
+    largest: float = math.nan  # eigenvalue of the whole matrix, as whoever judged the component found it
     shared: Shared | None = None
 
     def reached(self, objective: float, bound: float) -> bool:
         """Whether the gap is as small as asked for."""
         # A certificate claims a little more than it proves, so no gap is smaller than that.
         return bound <= 0 or 1 - objective / bound <= max(self.target_gap, 2 * ROUNDED_UP)
+
+    def usable_warm(self, fingerprint: str) -> Certificate | None:
+        """Return the earlier certificate if it holds one dual point for all features of the same data."""
+        warm = self.warm
+        other = warm is None or warm.kind != "l0-dual" or warm.fingerprint != fingerprint
+        if warm is None or other or SCREEN in parts_of(warm.evidence):
+            return None
+        return warm

@@ -90,7 +90,7 @@ class ProofCosts:
             work = 2.0 * self.depth**2 * self.size + (EIGENVALUES + CHOLESKY) * self.depth**3
             return self._seconds(work, PER_ENTRY / 4 * self.depth * self.size)
         if kind == "row-sums":
-            return self._seconds(2.0 * self.size**2 * self.depth, 1e-8 * self.size**2)
+            return self.pairs()
         return self._seconds(0, 1e-8 * self.size)
 
     def dual(self, features: int | None = None, *, roots: bool = True, screened: bool = False) -> float:
@@ -100,6 +100,10 @@ class ProofCosts:
         if screened:
             work += 6.0 * self.depth**2 * count + EIGENVECTORS * self.depth**3
         return self._seconds(work, (PER_VALUE + (0.0 if roots else PER_ROOT)) * self.depth * count)
+
+    def pairs(self) -> float:
+        """Return the seconds for a look at all pairs of features."""
+        return self._seconds(2.0 * self.size**2 * self.depth, 1e-8 * self.size**2)
 
     def clipped(self, width: int) -> float:
         """Return the seconds for a clipped dual matrix of the semidefinite relaxation with so many columns."""
@@ -125,6 +129,8 @@ class ProofCosts:
             if "matrix" in evidence:
                 return self.dense(int(np.asarray(evidence["features"]).size) if "features" in evidence else self.size)
             return self.clipped(int(np.asarray(evidence["factor"]).shape[1]))
+        if kind == "pair-rows":
+            return self.pairs()
         if kind == "l0-dual":
             return self.dual(roots="theta" in evidence)
         return 0.0

@@ -37,7 +37,7 @@ import numpy as np
 from certpca.checker.arithmetic import names, require_trusted
 from certpca.checker.columns import fingerprint
 from certpca.checker.data import Prepared, prepare
-from certpca.checker.limits import MOST_WORK, Work
+from certpca.checker.limits import Limits, Work
 from certpca.checker.matrix import in_words, require_expected, require_ordinary
 from certpca.checker.normalisation import require_normalisation
 from certpca.checker.numbers import gamma, require
@@ -68,8 +68,8 @@ def examine(certificate: Certificate, source: Source) -> Proof:
 class Examiner:
     """Examines any number of certificates of the same data, which are prepared once, each with limited work."""
 
-    def __init__(self, source: Source, most_work: float = MOST_WORK) -> None:
-        self._source, self._most_work = source, most_work
+    def __init__(self, source: Source, limits: Limits | None = None) -> None:
+        self._source, self._limits = source, limits or Limits()
 
     @cached_property
     def fingerprint(self) -> str:
@@ -86,7 +86,7 @@ class Examiner:
 
     @cached_property
     def _prepared(self) -> Prepared:
-        return prepare(self._source)
+        return prepare(self._source, self._limits)
 
     def check(self, certificate: Certificate, expected: Mapping[str, Any] | None = None) -> Proof:
         """Recompute what a certificate proves, and refuse it if it claims more, or not what is expected."""
@@ -101,7 +101,7 @@ class Examiner:
             require(
                 self._knows(certificate.fingerprint), "it was made for other data, or for another normalisation of them"
             )
-            return _examined(certificate, replace(self._prepared, work=Work(self._most_work)), self._source)
+            return _examined(certificate, replace(self._prepared, work=Work(self._limits.most_work)), self._source)
 
     def _knows(self, hashed: str) -> bool:
         """Say whether that is the hash of the data, as it is made now or as the first version made it."""

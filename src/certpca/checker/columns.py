@@ -19,9 +19,9 @@ from certpca.results.certificate import Source
 BLOCK_BYTES = 12 << 20  # small enough for the cache, large enough for BLAS
 
 
-def column_slices(rows: int, size: int) -> Iterator[slice]:
+def column_slices(rows: int, size: int, block_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
     """Cut the columns into runs of moderate size."""
-    width = max(1, BLOCK_BYTES // (8 * rows))
+    width = max(1, block_bytes // (8 * rows))
     for start in range(0, size, width):
         yield slice(start, min(start + width, size))
 
@@ -196,7 +196,7 @@ def _expected_spread(share: Vector, off: Vector) -> tuple[Vector, Vector]:
     return np.sqrt(2 * spread), 2 * off / spread + gamma(16)
 
 
-def fingerprint(source: Source, *, thin_apart: bool = True) -> str:
+def fingerprint(source: Source, *, thin_apart: bool = True, block_bytes: int = BLOCK_BYTES) -> str:
     """Hash the values, by columns, with the shape and the normalisation.
 
     Columns of small whole numbers are hashed as bytes and the others as float64, whatever type holds them, and columns
@@ -213,7 +213,7 @@ def fingerprint(source: Source, *, thin_apart: bool = True) -> str:
         thin = nearly_zero(entries.counts, rows, small) & thin_apart
         zero_free.add(entries.of(thin))
     whole, others = blake2b(digest_size=20), blake2b(digest_size=20)
-    left = [part for part in column_slices(rows, size) if not thin[part].all()]
+    left = [part for part in column_slices(rows, size, block_bytes) if not thin[part].all()]
 
     def read(part: slice) -> tuple[NDArray[Any], Any]:
         if entries is None:

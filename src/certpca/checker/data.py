@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from certpca.checker.columns import Columns, column_slices, sliceable, stored_columns
-from certpca.checker.limits import LARGEST_DENSE, Work
+from certpca.checker.limits import Limits, Work
 from certpca.checker.numbers import UNDERFLOW, Mask, Vector, gamma, largest_eigenvalue, require
 from certpca.checker.read_ahead import read_ahead
 from certpca.results.certificate import Source
-
-GATHERED_BYTES = 512 << 20  # of columns that are multiplied with each other; twice that is in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,7 @@ class Prepared:
     exact one in norm. `never_negative`: it comes from data, so that no form of it is negative. `work` counts what a
     certificate costs. `latest` keeps the dual point that was last worked out: its bound holds for every sparsity.
     `squares` are those of the lengths of columns where they are known; `memory` keeps what is the same for all
-    certificates.
+    certificates. `limits` are those of the examination.
     """
 
     depth: int
@@ -46,6 +44,7 @@ class Prepared:
     latest: dict[str, Any] = field(default_factory=dict)
     memory: dict[str, Any] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
+    limits: Limits = field(default_factory=Limits)
 
     def blocks(self) -> Iterator[tuple[slice, Vector]]:
         """Walk over the columns."""
@@ -90,8 +89,13 @@ class Prepared:
         return ((math.sqrt(max(bound, 0.0)) + self.error) ** 2 + self.excess + self.vanished) * (1 + gamma(16))
 
 
-def prepare(source: Source) -> Prepared:
+def prepare(source: Source, limits: Limits | None = None) -> Prepared:
     """Standardise data, or take the square root of a matrix."""
+    limits = limits or Limits()
+    return replace(_prepared(source, limits), limits=limits)
+
+
+def _prepared(source: Source, limits: Limits) -> Prepared:
     require(len(source.values.shape) == 2 and 0 not in source.values.shape, "the data are not a table")
     rows, size = (int(side) for side in source.values.shape)
     if source.kind == "matrix":
@@ -101,8 +105,8 @@ def prepare(source: Source) -> Prepared:
         unit = _power_of_two(float(np.abs(matrix).max()))
         vanished = UNDERFLOW if matrix.any() else 0.0
         return replace(_square_root(matrix / unit, vanished, unit), vanished=vanished, never_negative=False)
-    data = _standardised(source)
-    if rows <= size or size > LARGEST_DENSE:
+    data = _standardised(source, limits.gathered_bytes)
+    if rows <= size or size > limits.largest_dense:
         return data
     # More samples than features: the matrix is smaller than the data.
     return replace(_square_root(*data.dense(np.arange(size)), data.unit), vanished=data.vanished)
@@ -137,7 +141,7 @@ def _square_root(matrix: Vector, slack: float, unit: float) -> Prepared:
     return Prepared(size, size, lambda columns: root[:, columns], form, dense, 0.0, excess, trace, unit)
 
 
-def _standardised(source: Source) -> Prepared:
+def _standardised(source: Source, gathered_bytes: int) -> Prepared:
     """Centre and scale the data column by column, with bounds on the roundings."""
     data = Columns(source)
     rows, size = data.rows, data.size
@@ -167,7 +171,7 @@ def _standardised(source: Source) -> Prepared:
 
     def dense(features: Any) -> tuple[Vector, float]:
         matrix = np.empty((len(features), len(features)))
-        width = max(1, GATHERED_BYTES // (8 * rows))
+        width = max(1, gathered_bytes // (8 * rows))
         runs = [slice(start, start + width) for start in range(0, len(features), width)]
         for number, left in enumerate(runs):
             first = gathered(features[left])

@@ -58,7 +58,7 @@ class Point:
 def point_of(prepared: Prepared, evidence: Mapping[str, Any]) -> Point:
     """Read P (packed lower triangle), ρ and, where it is there, θ, and add up the Y_i they suggest."""
     depth = prepared.depth
-    require(depth <= LARGEST_FACTORED, f"a density matrix of order {depth} is too large to be factored")
+    require(depth <= prepared.limits.largest_factored, f"a density matrix of order {depth} is too large to be factored")
     packed = array_of(evidence, "density", 1)
     require(packed.size == depth * (depth + 1) // 2, "its density matrix has the wrong size")
     level = float(array_of(evidence, "level", 0)) / prepared.unit

@@ -5,12 +5,26 @@ search makes; those of one kind are in its rule. What grows only with the data t
 limited.
 """
 
+from dataclasses import dataclass
+
 from certpca.checker.numbers import require
 
 LARGEST_FACTORED = 8192  # order of the matrices of dual points, and of what is left beside a few directions
 LARGEST_DENSE = 20_000  # order of any other matrix: two of this size take 6.4 GB
 MOST_NODES = 10_000_000  # of a tree, whatever it splits
 MOST_WORK = 1e15  # multiplications for one certificate: hours on a few cores
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one examination may spend; memory is that of what is multiplied at a time, and changes no bound."""
+
+    largest_factored: int = LARGEST_FACTORED
+    largest_dense: int = LARGEST_DENSE
+    most_nodes: int = MOST_NODES
+    most_work: float = MOST_WORK
+    gathered_bytes: int = 512 << 20  # of columns that are multiplied with each other; twice that is in memory
+    row_bytes: int = 32 << 20  # of rows of the matrix
 
 
 class Work:

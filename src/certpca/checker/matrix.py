@@ -19,8 +19,33 @@ MISSING_GENOTYPE = -9
 class Expected(TypedDict, total=False):
     """What a reader expects a certificate to be about; what is left out is not compared.
 
-    `covariance`: the data are the matrix itself. `center`, `scale`, `ddof`: as in `from_data`. `missing`: ``"error"``
-    where no missing values may have been filled. `sparsity`: that of the claim. `max_gap`: the largest proved gap.
+    Attributes
+    ----------
+    covariance : bool
+        Whether the data are the matrix itself.
+    center : bool
+        As in `from_data`.
+    scale : bool or {"2pq"}
+        As in `from_data`.
+    ddof : int
+        As in `from_data`.
+    missing : str
+        Where it is ``"error"``, no missing values may have been filled.
+    sparsity : int
+        That of the claim.
+    max_gap : float
+        The largest proved gap.
+
+    See Also
+    --------
+    verify : Takes them by name.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> expected: certpca.Expected = {"sparsity": 3, "max_gap": 0.01}
+    >>> certpca.verify(certpca.certify(certpca.pitprops(), 3), certpca.pitprops(), **expected).sparsity
+    3
     """
 
     covariance: bool

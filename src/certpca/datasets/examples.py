@@ -77,8 +77,24 @@ def pitprops() -> Operator:
 class RotatedHadamard:
     """Synthetic data and the vectors behind them.
 
-    `data` is samples x features; `component` the leading right singular vector before noise
-    (a column of V), `unrotated` the same column of Ṽ.
+    Parameters
+    ----------
+    data : ndarray
+        Samples x features.
+    component : ndarray
+        The leading right singular vector before noise, a column of V.
+    unrotated : ndarray
+        The same column of Ṽ.
+
+    See Also
+    --------
+    rotated_hadamard : What returns it.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> certpca.rotated_hadamard(3, 5).component.shape
+    (32,)
     """
 
     data: Vector
@@ -162,7 +178,25 @@ def _hadamard_columns(order: int, count: int) -> Vector:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Genotypes:
-    """Simulated genotypes: int8 minor-allele counts and the population of each sample."""
+    """Simulated genotypes.
+
+    Parameters
+    ----------
+    data : ndarray of int8
+        Minor-allele counts, samples x variants; -9 where missing.
+    population : ndarray of int
+        Of each sample.
+
+    See Also
+    --------
+    balding_nichols : What returns it.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> certpca.balding_nichols(6, 4, populations=2).population.tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
 
     data: NDArray[np.int8]
     population: NDArray[np.intp]

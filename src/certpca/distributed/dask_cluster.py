@@ -1,4 +1,4 @@
-"""The workers of a Dask cluster as a place where blocks are worked on; see `places.py`.
+"""The workers of a Dask cluster as a place where blocks are worked on; see `executors.py`.
 
 Everything on a worker is the result of a task that the scheduler knows, data included. So when a worker is lost, what
 it held is made again elsewhere, and the run goes on with the same numbers.

@@ -7,8 +7,8 @@ import numpy as np
 
 from certpca.distributed.dask_reader import DaskReader
 from certpca.distributed.executors import PlacedFactor
-from certpca.operators.base import Factor
 from certpca.operators.covariance import DenseCovariance, SparseCovariance, Standardisation
+from certpca.operators.factor import Factor
 from certpca.operators.streamed import StreamedCovariance
 from certpca.readers.base import Reader
 from certpca.readers.blocks import with_holes_filled

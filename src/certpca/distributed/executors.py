@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from certpca.operators.base import Factor
+from certpca.operators.factor import Factor
 
 FAN = 4  # results added up at a time, those of neighbours first
 

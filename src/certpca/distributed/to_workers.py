@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from certpca.distributed.dask_cluster import Cluster, active_client
 from certpca.distributed.dask_reader import DaskReader, HeldColumns, own_copy
-from certpca.operators.base import column_bounds
+from certpca.operators.factor import column_bounds
 from certpca.readers.base import DEFAULT_MEMORY, Reader
 from certpca.readers.dense_reader import DenseReader, working_form
 from certpca.runtime.array_kinds import is_sparse, require_table
@@ -20,8 +20,8 @@ from certpca.runtime.errors import DataFileError, InvalidDataError, InvalidProbl
 LOCAL_MEMORY = DEFAULT_MEMORY  # GiB for blocks of a dask array where there is no cluster
 
 
-def dask_array_reader(array: Any, client: Any = None) -> Reader:
-    """Take a dask array as data: on the workers of a client where there is one, else computed by blocks here."""
+def dask_array_reader(array: Any, client: Any = None, memory: float = LOCAL_MEMORY) -> Reader:
+    """Take a dask array as data: on the workers of a client where there is one, else by blocks of `memory` GiB here."""
     if array.ndim == 2 and any(np.isnan(side) for side in array.shape):
         msg = "the dask array has chunks of unknown size; call compute_chunk_sizes() on it first"
         raise InvalidDataError(msg)
@@ -33,7 +33,7 @@ def dask_array_reader(array: Any, client: Any = None) -> Reader:
     array = array.astype(kind)
     client = active_client() if client is None else client
     if client is None:
-        return DenseReader(_Computed(array), LOCAL_MEMORY)
+        return DenseReader(_Computed(array), memory)
     cluster = Cluster(client)
     rows, size = (int(side) for side in array.shape)
     bounds = column_bounds(rows, size)

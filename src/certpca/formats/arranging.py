@@ -14,11 +14,34 @@ from certpca.runtime.array_kinds import is_sparse, require_table
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Numbers from a file and, where it has them, the names of their columns.
+    r"""Numbers from a file and, where it has them, the names of their columns.
 
-    `reading` holds, as plain JSON, keyword arguments with which `load_table` gives the same numbers and names again.
-    `understood` says in a line what was found in the file, such as "178 × 13, header, row names dropped", and `remarks`
-    what is uncertain about it.
+    Parameters
+    ----------
+    data : array_like or reader
+        Samples x features, or a matrix; what every verb takes as `data`.
+    names : tuple of str, optional
+        Of the columns.
+    reading : mapping
+        As plain JSON, keyword arguments with which `load_table` gives the same numbers and names again.
+    sample_names : tuple of str, optional
+        Of the rows.
+    understood : str
+        In a line, what was found in the file, such as "178 × 13, header, row names dropped".
+    remarks : tuple of str
+        What is uncertain about it.
+
+    See Also
+    --------
+    load_table : What returns it.
+
+    Examples
+    --------
+    >>> import certpca, tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "data.csv"
+    >>> _ = file.write_text("a,b\n1,2\n3,4\n")
+    >>> certpca.load_table(file).names
+    ('a', 'b')
     """
 
     data: Any

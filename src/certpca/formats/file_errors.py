@@ -21,7 +21,7 @@ def said_of(file: Path, what: str, damage: tuple[type[Exception], ...] = DAMAGE)
     """Turn what libraries raise over damaged files into an error that names the file and what it was taken for."""
     try:
         yield
-    except (CertpcaError, ImportError):
+    except CertpcaError:
         raise
     except damage as error:
         msg = f"{str(file)!r} cannot be read as {what}: {error}"

@@ -26,19 +26,29 @@ class SeriesMatrix:
 
     Parameters
     ----------
-    data
+    data : ndarray
         Samples x probes in float64, NaN where missing.
-    names
+    names : tuple of str
         Identifiers of the probes.
-    samples
+    samples : tuple of str
         Accessions of the samples.
-    titles
+    titles : tuple of str
         Their titles; empty where the file has none.
-    characteristics
+    characteristics : dict
         What the authors say about each sample, by key: ``characteristics["tissue"]`` has one text for each
         sample, empty where nothing is said.
-    series
+    series : dict
         Lines about the whole series, by key, such as ``series["title"]``; several lines are joined.
+
+    See Also
+    --------
+    read_geo : What returns it.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> series = certpca.read_geo("GSE1_series_matrix.txt.gz")  # doctest: +SKIP
+    >>> certpca.solve(series.data, 10, names=series.names)  # doctest: +SKIP
     """
 
     data: Vector
@@ -51,6 +61,25 @@ class SeriesMatrix:
 
 def read_geo(path: str | PathLike[str]) -> SeriesMatrix:
     r"""Read a GEO series matrix, ``GSExxxx_series_matrix.txt`` or ``.txt.gz``.
+
+    Parameters
+    ----------
+    path : path_like
+        The file.
+
+    Returns
+    -------
+    SeriesMatrix
+        Samples x probes, with the names of both.
+
+    Raises
+    ------
+    DataFileError
+        Where there is no such file, or it is something else.
+
+    See Also
+    --------
+    load_table : Any format.
 
     Examples
     --------

@@ -35,12 +35,28 @@ def read_h5ad(path: str | PathLike[str], *, layer: str | None = None, memory: fl
 
     Parameters
     ----------
-    path
+    path : path_like
         An ``.h5ad`` file, as the anndata package writes it (which is not needed to read it).
-    layer
+    layer : str, optional
         A layer, or ``"raw"``, instead of X.
-    memory
+    memory : float
         GiB for data on their way from the file, or for all of them where they fit.
+
+    Returns
+    -------
+    Reader
+        What every verb takes as `data`.
+
+    Raises
+    ------
+    DataFileError
+        Where there is no such file, or it is something else, or has no such layer.
+    MissingDependencyError
+        Where h5py is not installed.
+
+    See Also
+    --------
+    load_table : Any format.
 
     Examples
     --------

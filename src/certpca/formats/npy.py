@@ -46,10 +46,24 @@ def open_npy(path: str | PathLike[str], *, memory: float = DEFAULT_MEMORY) -> Ar
 
     Parameters
     ----------
-    path
+    path : path_like
         A table of numbers written by `numpy.save`.
-    memory
+    memory : float
         GiB for blocks on their way from the file.
+
+    Returns
+    -------
+    ArrayReader
+        What every verb takes as `data`.
+
+    Raises
+    ------
+    DataFileError
+        Where there is no such file, or it is something else.
+
+    See Also
+    --------
+    load_table : Any format.
 
     Examples
     --------

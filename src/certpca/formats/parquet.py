@@ -81,14 +81,30 @@ def read_parquet(
 
     Parameters
     ----------
-    path
+    path : path_like
         A ``.parquet`` file whose columns are numbers.
-    columns
+    columns : iterable of str, optional
         Only these, in this order.
-    leave_out
+    leave_out : str or iterable of str
         Not these, such as a column of labels.
-    memory
+    memory : float
         GiB for data on their way from the file, or for all of them where they fit.
+
+    Returns
+    -------
+    ParquetReader
+        What every verb takes as `data`.
+
+    Raises
+    ------
+    DataFileError
+        Where there is no such file, or it is something else, or has no such column.
+    MissingDependencyError
+        Where pyarrow is not installed.
+
+    See Also
+    --------
+    load_table : Any format.
 
     Examples
     --------

@@ -6,7 +6,7 @@ from typing import Any
 from certpca.formats.base import Format, endings_where, formats
 from certpca.readers.reading import Setting, flag, short, texts
 from certpca.runtime.did_you_mean import did_you_mean
-from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.errors import InvalidProblemError, UnknownArgumentError
 
 COMMON = (
     Setting(
@@ -54,7 +54,7 @@ def settings_of(known: Format, given: Mapping[str, Any], file: str) -> tuple[dic
         if name not in everything:
             meant = did_you_mean(name, everything)
             msg = f"{name!r} is no setting for reading a table; there are {', '.join(everything)}{meant}"
-            raise TypeError(msg)
+            raise UnknownArgumentError(msg)
         setting = everything[name]
         if setting not in known.settings and not setting.is_default(value):
             msg = f"{name}: only for {whose(setting)}, got {file!r}"

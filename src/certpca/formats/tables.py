@@ -30,22 +30,22 @@ def load_table(
 
     Parameters
     ----------
-    path
+    path : path_like
         Among others ``.csv``, ``.tsv`` or ``.txt`` (a header and a first column of labels are recognised), ``.npy``
         (memory-mapped), ``.npz``, ``.parquet``, ``.h5ad`` (AnnData), ``.zarr``, ``.mtx`` (Matrix Market), ``.bed``
         (PLINK) and ``series_matrix.txt`` (GEO); ``certpca solve --help`` lists all. Some need an extra, which an error
         names.
-    columns
+    columns : str or iterable of str, optional
         Only these, in this order: names or, where no column is called so, positions from 1 like ``"3"`` or ``"3:10"``.
-    drop
+    drop : str or iterable of str, optional
         Not these.
-    transpose
+    transpose : bool
         Whether the samples are the columns of the file.
-    names
+    names : path_like or iterable of str, optional
         Names of the features, or a text file with one on each line.
-    memory
+    memory : float, optional
         GiB for data on their way from a file that can be streamed, which is then not loaded beyond that.
-    **settings
+    **settings : Any
         What may be set about some formats. ``header``: whether the first line of a text table holds names
         (``"yes"``, ``"no"``, or ``"auto"`` to find out). ``array``: which array of an ``.npz`` archive or a ``.zarr``
         group to take, or which layer of an AnnData file. ``keep``, ``remove``, ``chromosomes``, ``maf``,
@@ -62,6 +62,12 @@ def load_table(
         Where there is no such file, or it is damaged or of an unknown format.
     InvalidProblemError
         Where a setting has no meaning for the format.
+    MissingDependencyError
+        Where a library is needed to read it; the message says how to install it.
+
+    See Also
+    --------
+    read_plink, read_h5ad, read_zarr, read_parquet, open_npy, read_geo : One format each.
 
     Examples
     --------

@@ -27,7 +27,7 @@ from certpca.formats.text.text_files import (
 )
 from certpca.readers.reading import Setting, wrong
 from certpca.runtime.arrays import Vector
-from certpca.runtime.errors import DataFileError
+from certpca.runtime.errors import CertpcaError, DataFileError
 
 MISSING_WORDS = sorted({form for word in MISSING_TEXTS for form in (word, word.upper(), word.title(), "NaN", "-NaN")})
 SEPARATOR_WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", SPACES: "spaces"}
@@ -88,7 +88,7 @@ def read_text_table(file: Path, header: str, columns: Sequence[str] | None, drop
     """
     try:
         return _decoded(file, header, lambda text, dialect: _read(text, dialect, columns, drop))
-    except (DataFileError, ImportError):
+    except CertpcaError:
         raise
     except unpacking_errors(file) as error:
         if file.suffix.lower() not in PACKINGS:

@@ -37,12 +37,28 @@ def read_zarr(path: str | PathLike[str], *, array: str | None = None, memory: fl
 
     Parameters
     ----------
-    path
+    path : path_like
         A Zarr array, a group with a table, or an AnnData object, of format 2 or 3.
-    array
+    array : str, optional
         Which array of a group to take, or which layer of an AnnData object. By default its only table, or X.
-    memory
+    memory : float
         GiB for data on their way from the store, or for all of them where they fit.
+
+    Returns
+    -------
+    Reader
+        What every verb takes as `data`.
+
+    Raises
+    ------
+    DataFileError
+        Where there is no such store, or it is something else, or has no such array.
+    MissingDependencyError
+        Where zarr is not installed.
+
+    See Also
+    --------
+    load_table : Any format.
 
     Examples
     --------

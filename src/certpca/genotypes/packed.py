@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certpca.runtime.arrays import Indices
-from certpca.runtime.threads import threads_allowed
 
 MISSING = -9
 COUNTED = (2, MISSING, 1, 0)  # of each code
@@ -57,25 +56,11 @@ def decode(packed: Packed) -> NDArray[np.int8]:
 
 def count_codes(packed: Packed, chosen: Indices, mask: Packed) -> NDArray[np.int64]:
     """Count the codes 1, 2 and 3 of variants `chosen` among the samples whose bits are set in the mask."""
-    counts = np.zeros((chosen.size, 3), dtype=np.int64)
-    if not compiled():
-        for place, row in enumerate(chosen):
-            codes = _codes()[packed[row] & mask]
-            counts[place] = [np.count_nonzero(codes == code) for code in (1, 2, 3)]
-        return counts
     from certpca.genotypes.packed_loops import count
 
+    counts = np.zeros((chosen.size, 3), dtype=np.int64)
     count(read_only(packed), chosen, read_only(mask), counts)
     return counts
-
-
-def compiled() -> bool:
-    """Say whether the loops can be compiled here."""
-    try:
-        import numba  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 def read_only(packed: Packed) -> Packed:
@@ -83,8 +68,3 @@ def read_only(packed: Packed) -> Packed:
     view = np.ascontiguousarray(packed).view()
     view.flags.writeable = False
     return view
-
-
-def threads_to_use() -> int:
-    """Return how many threads the compiled loops may use."""
-    return threads_allowed() if compiled() else 1

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from certpca.genotypes import packed
 from certpca.genotypes.packed_file import PackedFile
-from certpca.genotypes.packed_products import Products, products
+from certpca.genotypes.packed_products import PackedRows, Products, products
 from certpca.genotypes.packed_table import PackedTable
 from certpca.genotypes.plink_filters import Filters
 from certpca.genotypes.plink_layout import ENDINGS, base_of, opened
@@ -29,7 +29,7 @@ from certpca.readers.moments import Moments
 from certpca.readers.reading import plain
 from certpca.runtime.arrays import Array, Indices, Vector
 from certpca.runtime.errors import DataFileError, InvalidDataError
-from certpca.runtime.threads import share_out, slots_for
+from certpca.runtime.threads import share_out, slots_for, threads_allowed
 
 LARGEST_RUN = 2 << 20  # packed bytes read at a time: they are in a cache when they are worked on
 GAPPED = 3  # runs for which there is room besides, where rows with gaps between them are read
@@ -54,21 +54,40 @@ def read_plink(
 
     Parameters
     ----------
-    path
+    path : path_like
         With or without the ending; the three files lie beside each other. Populations are taken from a .pop
         file beside them (one label for each sample), where there is one.
-    keep, remove
-        Samples: names, pairs of family and name, or a text file with either on each line.
-    chromosomes
+    keep : path_like or sequence, optional
+        Only these samples: names, pairs of family and name, or a text file with either on each line.
+    remove : path_like or sequence, optional
+        Not these samples.
+    chromosomes : str, int or iterable of these, optional
         Only variants of these, as written in the .bim file.
-    maf
+    maf : float
         Leave out variants whose rarer allele is rarer than this.
-    max_missing
+    max_missing : float
         Leave out variants with a larger share of missing genotypes.
-    every
+    every : int
         Keep every nth of the variants that pass the other filters.
-    memory
+    memory : float
         GiB for blocks on their way from the file.
+
+    Returns
+    -------
+    PlinkFile
+        What every verb takes as `data`.
+
+    Raises
+    ------
+    DataFileError
+        Where a file is not there, or is something else.
+    InvalidProblemError
+        Where a filter has no meaning, or leaves nothing.
+
+    See Also
+    --------
+    write_plink : Write such files.
+    load_table : Any format.
 
     Examples
     --------
@@ -198,7 +217,7 @@ class PlinkFile(Reader):
             del thread
             counts[part] = packed.count_codes(table, here, bits)
 
-        self._walk(rows, work, packed.threads_to_use())
+        self._walk(rows, work, threads_allowed())
         return counts
 
     def _walk(self, rows: Indices, work: Callable[[int, slice, packed.Packed, Indices], None], threads: int) -> None:
@@ -249,44 +268,37 @@ class PlinkFile(Reader):
 
     def times(self, panel: Array, fill: Vector | None) -> Array:
         """Multiply packed variants; those that count nothing are not read."""
-        if not packed.compiled():
-            return super().times(panel, fill)
-        live, threads = np.flatnonzero(panel.any(axis=1)), packed.threads_to_use()
+        live, threads = np.flatnonzero(panel.any(axis=1)), threads_allowed()
         added, holes = self._products(panel, threads), self._holes(fill)
 
         def work(thread: int, part: slice, table: packed.Packed, here: Indices) -> None:
             which = live[part]
-            added.forth(thread, table, here, None if holes is None else holes[which], panel[which])
+            added.forth(thread, PackedRows(table, here, _part(holes, which)), panel[which])
 
         self._walk(self._chosen[live], work, threads)
         return added.total()[self._kept]
 
     def transposed_times(self, scores: Array, fill: Vector | None) -> Array:
         """Multiply packed variants; see `genotypes/packed.py`."""
-        if not packed.compiled():
-            return super().transposed_times(scores, fill)
-        threads = packed.threads_to_use()
+        threads = threads_allowed()
         multiply, holes = self._products(scores, threads), self._holes(fill)
         turned = multiply.turned(self._padded(scores))
         product = np.empty((self._chosen.size, scores.shape[1]), dtype=scores.dtype)
 
         def work(thread: int, part: slice, table: packed.Packed, here: Indices) -> None:
-            product[part] = multiply.back(thread, table, here, None if holes is None else holes[part], turned)
+            product[part] = multiply.back(thread, PackedRows(table, here, _part(holes, part)), turned)
 
         self._walk(self._chosen, work, threads)
         return product
 
     def sample_product(self, scores: Array, mean: Vector, weight: Vector, fill: Vector | None) -> Array:
         """Multiply there and back while packed variants are in the cache."""
-        if not packed.compiled():
-            return super().sample_product(scores, mean, weight, fill)
-        threads = packed.threads_to_use()
+        threads = threads_allowed()
         added, holes = self._products(scores, threads), self._holes(fill)
         turned, square = added.turned(self._padded(scores)), weight**2
 
         def work(thread: int, part: slice, table: packed.Packed, here: Indices) -> None:
-            numbers = None if holes is None else holes[part]
-            added.around(thread, table, here, numbers, mean[part], square[part], turned)
+            added.around(thread, PackedRows(table, here, _part(holes, part)), mean[part], square[part], turned)
 
         self._walk(self._chosen, work, threads)
         return added.total()[self._kept]
@@ -313,3 +325,7 @@ class PlinkFile(Reader):
         table = PackedTable(self._table.take(rows))
         variants = self._all_variants.take(rows)
         return PlinkFile(self.file, table, self._all_samples, variants, self._kept, everything, self.memory)
+
+
+def _part(holes: Vector | None, part: slice | Indices) -> Vector | None:
+    return None if holes is None else holes[part]

@@ -31,14 +31,41 @@ def write_plink(
 
     Parameters
     ----------
-    path
+    path : path_like
         With or without the ending .bed; .bim and .fam are written beside it.
-    genotypes
+    genotypes : array_like
         Copies of the first allele: 0, 1, 2, and -9 where missing.
-    names, chromosomes, positions, alleles
-        Of the variants; by default v1, v2, …, chromosome 0, positions 1, 2, … and alleles A and B.
-    samples, families
-        Names; by default s1, s2, …, each a family of its own.
+    names : sequence of str, optional
+        Of the variants; by default v1, v2, ….
+    samples : sequence of str, optional
+        Names of the samples; by default s1, s2, ….
+    families : sequence of str, optional
+        Of the samples; by default each is a family of its own.
+    chromosomes : sequence of str or int, optional
+        Of the variants; by default 0.
+    positions : sequence of int, optional
+        Of the variants; by default 1, 2, ….
+    alleles : sequence of pairs of str, optional
+        Of the variants; by default A and B.
+
+    Raises
+    ------
+    InvalidDataError
+        Where the genotypes are others, or there are not as many names.
+    DataFileError
+        Where the files cannot be written.
+
+    See Also
+    --------
+    read_plink : Open such files.
+
+    Examples
+    --------
+    >>> import certpca, tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "example"
+    >>> certpca.write_plink(file, certpca.balding_nichols(10, 20).data)
+    >>> certpca.read_plink(file).shape
+    (10, 20)
     """
     table = np.asarray(genotypes)
     if table.ndim != 2 or 0 in table.shape:

@@ -19,9 +19,39 @@ from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 
 
 class DataOptions(TypedDict, total=False):
-    """How data become a matrix; see `from_data`. `covariance=True`: they are the matrix already.
+    """How data become a matrix: what every verb takes by name beside its own arguments.
 
-    `reading`: how the file behind them was read (`Table.reading`), which results repeat for those who verify them.
+    Attributes
+    ----------
+    covariance : bool
+        Whether the data are the matrix already.
+    center : bool
+        As in `from_data`, like all that follow.
+    scale : bool or {"2pq"}
+        See there.
+    missing : {"error", "mean"}
+        See there.
+    ddof : int or None
+        See there.
+    device : str or None
+        See there.
+    client : distributed.Client
+        See there.
+    names : sequence of str
+        See there.
+    reading : mapping
+        How the file behind the data was read (`Table.reading`), which results repeat for those who verify them.
+
+    See Also
+    --------
+    from_data : What they mean.
+
+    Examples
+    --------
+    >>> import certpca, numpy as np
+    >>> options: certpca.DataOptions = {"covariance": True, "names": ["a", "b"]}
+    >>> certpca.solve(np.diag([1.0, 2.0]), 1, **options).names
+    ('b',)
     """
 
     covariance: bool

@@ -117,6 +117,11 @@ def from_rows(rows: Any, source: Source, names: Any = None) -> Covariance:
     )
 
 
+def walked_if_large(data: Any, streamed_from: int = STREAMED_FROM) -> Any:
+    """Let a memory map of so many bytes be walked over by blocks; return other data as they are."""
+    return ArrayReader(data) if isinstance(data, np.memmap) and data.nbytes >= streamed_from else data
+
+
 def _covariance(
     data: Any,
     *,
@@ -131,8 +136,7 @@ def _covariance(
 ) -> Covariance:
     _check_options(missing, scale, ddof, center=center)
     reading = dict(getattr(data, "reading", None) or {})
-    if isinstance(data, np.memmap) and (data.nbytes >= STREAMED_FROM or client is not None):
-        data = ArrayReader(data)
+    data = walked_if_large(data, 0 if client is not None else STREAMED_FROM)
     if not isinstance(scale, str):
         scale = bool(scale)
     center = bool(center)

@@ -99,7 +99,7 @@ def _refuse_indefinite(matrix: Any, diagonal: Array, largest: float) -> None:
         raise _entry_error(what, lowest, lowest, on_host[lowest])
     power = even_power(largest)
     near = matrix if power == 0 else divided(matrix, power)
-    smallest, greatest = (float(divided(value, -power)) for value in _extreme_eigenvalues(near))
+    smallest, greatest = (float(divided(value, -power)) for value in extreme_eigenvalues(near))
     if smallest < -INDEFINITE_TOLERANCE * greatest:
         msg = (
             f"the matrix must be positive semidefinite, but it has the eigenvalue {smallest:.6g} "
@@ -108,11 +108,11 @@ def _refuse_indefinite(matrix: Any, diagonal: Array, largest: float) -> None:
         raise InvalidDataError(msg)
 
 
-def _extreme_eigenvalues(matrix: Any) -> tuple[float, float]:
+def extreme_eigenvalues(matrix: Any, dense_up_to: int = DENSE_CHECK_SIZE) -> tuple[float, float]:
     """Smallest and largest eigenvalue; above a size, Lanczos values, which never exaggerate."""
     size = matrix.shape[0]
     sparse = is_sparse(matrix)
-    if size <= DENSE_CHECK_SIZE:
+    if size <= dense_up_to:
         dense = matrix.toarray() if sparse else matrix
         values = to_vector(namespace(dense).linalg.eigvalsh(dense))
         return float(values[0]), float(values[-1])

@@ -1,6 +1,7 @@
 """Symmetric positive semidefinite matrices, explicit or implied by data."""
 
-from certpca.operators.base import Factor, Operator
+from certpca.operators.base import Operator
+from certpca.operators.factor import Factor
 from certpca.operators.verify import verify_operator
 from certpca.operators.views import HostView, on_host
 

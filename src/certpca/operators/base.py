@@ -1,28 +1,24 @@
 """The one abstraction under every algorithm: a symmetric positive semidefinite matrix."""
 
 import math
-import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from certpca.operators.cost import IN_MEMORY, Cost
+from certpca.operators.factor import Factor
 from certpca.results.certificate import Source
-from certpca.runtime.arrays import Array, Indices, Vector, namespace, to_vector
+from certpca.runtime.arrays import Array, Indices, Vector, to_vector
 from certpca.runtime.errors import InvalidProblemError
 
-BLOCK_BYTES = 96 << 20  # of a block of F in float64: smaller ones keep many cores from working together
-WIDEST = 8192  # columns of a block: few enough to keep several workers busy
 ORDINARY_POWER = 64  # of two, up to which numbers count as near one
 # Powers of two between which the largest variance must lie to be told in the units of the data. Below, fewer than ten
 # digits would be left of it; above, sums of variances could overflow.
 SMALLEST_VARIANCE, LARGEST_VARIANCE = -1040, 1000
 LARGEST_FORMED_SIZE = 8192  # an eigendecomposition of this size takes minutes on two cores
-DEAR_WALK = 500_000_000  # numbers, from which a walk over them takes a while
 
 
 def even_power(largest: float) -> int:
@@ -38,162 +34,6 @@ def divided(array: Array, power: int) -> Array:
     """Divide by an even power of two, which may be beyond the range of numbers itself."""
     half = math.ldexp(1.0, -power // 2)
     return array * half * half
-
-
-def column_bounds(depth: int, size: int) -> tuple[slice, ...]:
-    """Cut the columns of a factor into the runs that are worked on at a time, whoever does it."""
-    width = max(1, min(WIDEST, BLOCK_BYTES // (8 * depth)))
-    return tuple(slice(start, min(start + width, size)) for start in range(0, size, width))
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """A matrix F, by blocks of columns, with FᵀF equal to the operator.
-
-    Parameters
-    ----------
-    depth : int
-        Number of rows of F.
-    size : int
-        Number of columns of F, that of the operator.
-    block : callable
-        Returns the columns of F in a slice, shape (depth, width), in the dtype asked for.
-    forth : callable, optional
-        Returns F·panel where there is a faster way than by such blocks.
-    back : callable, optional
-        Returns Fᵀ·scores likewise.
-    around : callable, optional
-        Returns FFᵀ·scores where that takes one walk over the data, so less than FᵀF·panel does.
-
-    See Also
-    --------
-    Operator.factor : What returns it.
-
-    Examples
-    --------
-    >>> import certpca
-    >>> certpca.pitprops().factor().size
-    13
-    """
-
-    depth: int
-    size: int
-    block: Callable[[slice, Any], Array]
-    forth: Callable[[Array], Array] | None = None
-    back: Callable[[Array], Array] | None = None
-    around: Callable[[Array], Array] | None = None
-
-    def blocks(self, width: int, dtype: Any) -> Iterator[tuple[slice, Array]]:
-        """Walk through F from left to right, at most `width` columns at a time.
-
-        Parameters
-        ----------
-        width : int
-            Largest number of columns.
-        dtype : dtype
-            Of the blocks.
-
-        Yields
-        ------
-        tuple of slice and array
-            Which columns, and these.
-        """
-        for start in range(0, self.size, width):
-            columns = slice(start, min(start + width, self.size))
-            yield columns, self.block(columns, dtype)
-
-    def times(self, panel: Array) -> Array:
-        """Return F·panel, in the panel's type.
-
-        Parameters
-        ----------
-        panel : array of shape (size, r)
-            Where the factor lives.
-
-        Returns
-        -------
-        array of shape (depth, r)
-            The product.
-        """
-        if self.forth is not None:
-            return self.forth(panel)
-        parts = (block @ panel[columns, :] for columns, block in self._moderate(panel.dtype))
-        return reduce(operator.add, parts)
-
-    def transposed_times(self, scores: Array) -> Array:
-        """Return Fᵀ·scores, in their type.
-
-        Parameters
-        ----------
-        scores : array of shape (depth, r)
-            Where the factor lives.
-
-        Returns
-        -------
-        array of shape (size, r)
-            The product.
-        """
-        if self.back is not None:
-            return self.back(scores)
-        xp = namespace(scores)
-        return xp.concat([xp.matrix_transpose(block) @ scores for _, block in self._moderate(scores.dtype)], axis=0)
-
-    def sample_product(self, scores: Array) -> Array:
-        """Return FFᵀ·scores, in their type.
-
-        Parameters
-        ----------
-        scores : array of shape (depth, r)
-            Where the factor lives.
-
-        Returns
-        -------
-        array of shape (depth, r)
-            The product.
-        """
-        if self.around is not None:
-            return self.around(scores)
-        if self.forth is not None:
-            return self.times(self.transposed_times(scores))
-        parts = (
-            block @ (namespace(block).matrix_transpose(block) @ scores) for _, block in self._moderate(scores.dtype)
-        )
-        return reduce(operator.add, parts)
-
-    def _moderate(self, dtype: Any) -> Iterator[tuple[slice, Array]]:
-        return ((columns, self.block(columns, dtype)) for columns in column_bounds(self.depth, self.size))
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What asking an operator costs and where its numbers lie: what algorithms ask instead of its class.
-
-    Parameters
-    ----------
-    walk
-        Numbers that come from a file, or from workers, in a walk over the data; 0 where they are in memory.
-    less_in_samples
-        Whether FFᵀ is no larger than FᵀF, and products with it take fewer walks.
-    given_in_file
-        Whether the numbers that the matrix is made of stay in a file, so that only columns of them can be taken.
-    """
-
-    walk: int = 0
-    less_in_samples: bool = False
-    given_in_file: bool = False
-
-    @property
-    def reads(self) -> bool:
-        """Whether every question is a walk over the data, so that a few large ones are better than many small ones."""
-        return self.walk > 0
-
-    @property
-    def dear(self) -> bool:
-        """Whether every product takes a while, so that a search should make do with few."""
-        return self.walk >= DEAR_WALK
-
-
-IN_MEMORY = Cost()
 
 
 class Operator(ABC):

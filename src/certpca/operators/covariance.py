@@ -15,7 +15,8 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from certpca.operators.base import Factor, Operator, even_power
+from certpca.operators.base import Operator, even_power
+from certpca.operators.factor import Factor
 from certpca.results.certificate import Source
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_vector
 

@@ -6,8 +6,9 @@ from typing import Any, final
 
 import numpy as np
 
-from certpca.operators.base import LARGEST_FORMED_SIZE, Factor, Operator
+from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
 from certpca.operators.deflations import deflation_named, semidefinite_ones
+from certpca.operators.factor import Factor
 from certpca.operators.views import Restricted
 from certpca.results.certificate import Source
 from certpca.runtime.arrays import Array, Indices, Vector, to_vector

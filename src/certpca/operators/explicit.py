@@ -4,7 +4,8 @@ from typing import Any, final
 
 import numpy as np
 
-from certpca.operators.base import LARGEST_FORMED_SIZE, Factor, Operator, divided, even_power
+from certpca.operators.base import LARGEST_FORMED_SIZE, Operator, divided, even_power
+from certpca.operators.factor import Factor
 from certpca.results.certificate import Source
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, namespace, to_vector
 from certpca.runtime.errors import InvalidProblemError

@@ -10,8 +10,9 @@ from typing import Any, final
 
 import numpy as np
 
-from certpca.operators.base import LARGEST_FORMED_SIZE, Factor, Operator, divided, even_power
+from certpca.operators.base import LARGEST_FORMED_SIZE, Operator, divided, even_power
 from certpca.operators.explicit import factor_of_matrix
+from certpca.operators.factor import Factor
 from certpca.results.certificate import Source
 from certpca.runtime.arrays import Array, Indices, Vector, namespace
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
@@ -60,8 +61,9 @@ class KernelOperator(Operator):
         centred: bool,
         names: tuple[str, ...] | None = None,
         description: str = "kernel matrix",
+        block_bytes: int = BLOCK_BYTES,
     ) -> None:
-        self._samples = samples
+        self._samples, self._block_bytes = samples, block_bytes
         self._kernel = kernel
         self._undivided: KernelOperator | None = None  # where this is that one divided by a power of two
         self.size = int(samples.shape[0])
@@ -110,7 +112,7 @@ class KernelOperator(Operator):
     def _row_blocks(self, columns: Indices | None = None) -> Iterator[tuple[slice, Vector]]:
         """Walk over the rows of the matrix, or of some of its columns."""
         width = self.size if columns is None else columns.size
-        height = max(1, BLOCK_BYTES // (8 * max(width, 1)))
+        height = max(1, self._block_bytes // (8 * max(width, 1)))
         if height >= self.size and columns is None:
             if self._held is None:
                 self._held = self._evaluate(slice(None), slice(None))

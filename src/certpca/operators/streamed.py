@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from certpca.operators.base import Cost, Factor, Operator
+from certpca.operators.base import Operator
+from certpca.operators.cost import Cost
 from certpca.operators.covariance import Covariance, DenseCovariance, SparseCovariance, Standardisation
 from certpca.operators.explicit import ExplicitOperator
+from certpca.operators.factor import Factor
 from certpca.operators.views import Restricted
 from certpca.readers.base import Reader
 from certpca.readers.blocks import with_holes_filled

@@ -6,7 +6,8 @@ from typing import Any, final
 
 import numpy as np
 
-from certpca.operators.base import Factor, Operator, divided
+from certpca.operators.base import Operator, divided
+from certpca.operators.factor import Factor
 from certpca.results.certificate import Source
 from certpca.runtime.arrays import Array, Indices, Vector, is_host, to_numpy
 from certpca.runtime.errors import InvalidProblemError

@@ -11,7 +11,7 @@ from typing import Any
 
 from certpca.plots import kinds
 from certpca.plots.palette import STYLE
-from certpca.results.files import write_bytes_whole
+from certpca.runtime.atomic_write import write_bytes_whole
 from certpca.runtime.errors import DataFileError, InvalidProblemError
 
 SIZE = (6.4, 4.0)  # inches

@@ -47,6 +47,16 @@ class Source:
         The integer that codes missing values; None: NaN.
     fill_missing : bool
         Whether they take the column mean.
+
+    See Also
+    --------
+    Operator.source : What returns it.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> certpca.pitprops().source().kind
+    'matrix'
     """
 
     kind: str
@@ -58,7 +68,13 @@ class Source:
     fill_missing: bool = False
 
     def normalisation(self) -> dict[str, Any]:
-        """Return everything but the values."""
+        """Return everything but the values.
+
+        Returns
+        -------
+        dict
+            The other fields, by name.
+        """
         return {
             "kind": self.kind,
             "center": bool(self.center),

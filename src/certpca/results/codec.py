@@ -1,11 +1,13 @@
 """Solutions and certificates as plain JSON values, and back; what can be large, the evidence, stays apart."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from certpca.results.certificate import Certificate
+from certpca.results.proof import Proof
 from certpca.results.schema import CERTIFICATE_FORMAT, SOLUTION_FORMAT, check_certificate, check_solution, shown
 from certpca.results.solution import Solution
 from certpca.results.status import Status
@@ -108,6 +110,27 @@ def certificate_from_dict(fields: dict[str, Any], evidence: dict[str, Any]) -> C
         seconds=float(fields["seconds"]),
         reading=dict(fields.get("reading", {})),
     )
+
+
+def proof_to_dict(proof: Proof, certificate: Certificate, reading: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the checker established as plain JSON values, and how the file was read for it."""
+    return {
+        "proved": True,
+        "kind": proof.kind,
+        "sparsity": proof.sparsity,
+        "upper_bound": proof.upper_bound,
+        "claimed": certificate.upper_bound,
+        "objective": proof.objective,
+        "gap": proof.gap,
+        "features_in_no_optimum": proof.outside.tolist(),
+        "features_in_every_optimum": proof.inside.tolist(),
+        "failure_probability": proof.failure_probability,
+        "size": proof.size,
+        "matrix": proof.matrix,
+        "normalisation": dict(proof.normalisation),
+        "reading": dict(reading),
+        "arithmetic": proof.arithmetic,
+    }
 
 
 def _finite(value: float) -> float | None:

@@ -26,6 +26,7 @@ RULES = "certpca.checker.rules"  # where kinds declare their evidence: named, as
 MOST_EVIDENCE_BYTES = 16 << 30
 MOST_HEADER_BYTES = 10_000
 ENDING = ".npz"
+ENCRYPTED = 0x1  # a flag of entries of an archive
 DIGITS = 16  # of the digest, in names
 TYPES = {"f": ("<f4", "<f8"), "i": ("|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8")}
 
@@ -64,7 +65,16 @@ def _stem(target: Path) -> str:
     return target.stem if target.suffix == ".json" else f"{target.name}.evidence"
 
 
-def read_evidence(folder: Path, name: str, digest: str, kind: str, size: int) -> dict[str, Any]:
+def read_evidence(
+    folder: Path,
+    name: str,
+    digest: str,
+    kind: str,
+    size: int,
+    *,
+    most_bytes: int = MOST_EVIDENCE_BYTES,
+    most_arrays: int = MOST_ARRAYS,
+) -> dict[str, Any]:
     """Read the arrays of a certificate of that kind for so many features.
 
     Raises
@@ -75,13 +85,13 @@ def read_evidence(folder: Path, name: str, digest: str, kind: str, size: int) ->
     """
     with open_beside(folder, name) as stream:
         length = os.fstat(stream.fileno()).st_size
-        if length > MOST_EVIDENCE_BYTES:
-            raise _refused(name, f"it is larger than {MOST_EVIDENCE_BYTES >> 30} GiB")
+        if length > most_bytes:
+            raise _refused(name, f"it is larger than {most_bytes >> 30} GiB")
         if digest_of(stream) != digest:
             raise _refused(name, "it is not the evidence that the certificate was written with")
         stream.seek(0)
         with zipfile.ZipFile(stream) as archive:
-            _check_contents(archive, name, length, kind, size)
+            _check_contents(archive, name, length, kind, size, most_arrays)
             return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in archive.infolist()}
 
 
@@ -111,15 +121,17 @@ def digest_of(stream: IO[bytes]) -> str:
     return digest.hexdigest()
 
 
-def _check_contents(archive: zipfile.ZipFile, name: str, length: int, kind: str, size: int) -> None:
+def _check_contents(archive: zipfile.ZipFile, name: str, length: int, kind: str, size: int, most_arrays: int) -> None:
     """Look at the list of contents before anything is unpacked."""
     entries, known = archive.infolist(), import_module(RULES).rules()
     if kind not in known:
         raise _refused(name, f"it belongs to a certificate of unknown kind {kind!r}")
-    if len(entries) > MOST_ARRAYS or len({entry.filename for entry in entries}) != len(entries):
+    if len(entries) > most_arrays or len({entry.filename for entry in entries}) != len(entries):
         raise _refused(name, "it holds too many arrays, or two of one name")
     if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise _refused(name, "it is compressed, which evidence written by certpca is not")
+    if any(entry.flag_bits & ENCRYPTED for entry in entries):
+        raise _refused(name, "it is encrypted, which evidence written by certpca is not")
     if sum(entry.file_size for entry in entries) > length:
         raise _refused(name, "its contents overlap: they would take more memory than the file has bytes")
     for entry in entries:

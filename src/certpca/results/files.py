@@ -1,14 +1,10 @@
 """Solutions, paths and certificates on disk: JSON, and NPZ for the evidence. Files are written whole or not at all."""
 
 import contextlib
-import json
 import re
-import zipfile
-import zlib
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from certpca.results.certificate import Certificate
 from certpca.results.codec import certificate_from_dict, certificate_to_dict, solution_from_dict, solution_to_dict
@@ -17,60 +13,23 @@ from certpca.results.evidence import (
     digest_of_file,
     evidence_name,
     first_evidence,
-    open_beside,
     read_evidence,
     write_evidence,
 )
-from certpca.results.proof import Proof
+from certpca.results.json_files import damage_named, json_writer, read_json
+from certpca.results.path import Path as SparsityPath
 from certpca.results.schema import (
     CERTIFICATE_FORMAT,
-    LONGEST_WHOLE,
-    MOST_JSON_BYTES,
     PATH_FORMAT,
     SOLUTION_FORMAT,
     check_certificate,
     check_path,
     check_reading,
     check_solution,
-    shown,
 )
 from certpca.results.solution import Solution
-from certpca.runtime.atomic_write import Target, Writer, write_bytes_whole, write_text_whole, write_together
-from certpca.runtime.errors import CertpcaError, DataFileError, InvalidDataError
-
-if TYPE_CHECKING:  # its module loads every solver, which reading one result needs not
-    from certpca.results.path import Path as SparsityPath
-
-__all__ = [
-    "certificate_beside",
-    "certificate_to_dict",
-    "load_certificate",
-    "load_path",
-    "load_solution",
-    "proof_to_dict",
-    "save_certificate",
-    "save_path",
-    "save_solution",
-    "solution_from_dict",
-    "solution_to_dict",
-    "write_bytes_whole",
-    "write_text_whole",
-]
-
-# What reading nonsense can raise: wrong types and ranges, broken archives, absurd sizes and depths.
-DAMAGE = (
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    MemoryError,
-    OSError,
-    RuntimeError,  # NumPy and zipfile: unknown compression, too deep a nesting
-    TypeError,
-    ValueError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+from certpca.runtime.atomic_write import Target, Writer, write_together
+from certpca.runtime.errors import CertpcaError, DataFileError
 
 
 def save_solution(solution: Solution, path: str | Path) -> None:
@@ -138,7 +97,7 @@ def load_solution(path: str | Path) -> Solution:
     3
     """
     file = Path(path)
-    return _loaded_solution(file, _read_json(file, SOLUTION_FORMAT, "a solution"))
+    return _loaded_solution(file, read_json(file, SOLUTION_FORMAT, "a solution"))
 
 
 def certificate_beside(path: str | Path) -> Path:
@@ -150,7 +109,7 @@ def _beside_path(path: Path, sparsity: int) -> Path:
     return path.with_suffix(f".{sparsity}.certificate.json")
 
 
-def save_path(path: "SparsityPath", file: str | Path) -> None:
+def save_path(path: SparsityPath, file: str | Path) -> None:
     """Write a path to a JSON file, and the certificates of its solutions to files beside it.
 
     Parameters
@@ -183,7 +142,7 @@ def save_path(path: "SparsityPath", file: str | Path) -> None:
     files.write({"format": PATH_FORMAT, "seconds": path.seconds, "solutions": solutions})
 
 
-def load_path(file: str | Path) -> "SparsityPath":
+def load_path(file: str | Path) -> SparsityPath:
     """Read a path written by `save_path`. Reading proves nothing: `verify` does, certificate by certificate.
 
     Parameters
@@ -213,22 +172,20 @@ def load_path(file: str | Path) -> "SparsityPath":
     >>> len(certpca.load_path(file).solutions)
     2
     """
-    from certpca.results.path import Path as SparsityPath
-
     source = Path(file)
-    fields = _read_json(source, PATH_FORMAT, "a path")
-    with _damage_named(source):
+    fields = read_json(source, PATH_FORMAT, "a path")
+    with damage_named(source):
         check_path(fields)
         solutions = tuple(_loaded_solution(source, part) for part in fields["solutions"])
         return SparsityPath(solutions, float(fields["seconds"]))
 
 
 def _loaded_solution(file: Path, fields: dict[str, Any]) -> Solution:
-    with _damage_named(file):
+    with damage_named(file):
         check_solution(fields)
         held = fields.get("certificate")
         if isinstance(held, str):  # earlier versions only named the file it is in
-            held = _read_json(file.parent / held, CERTIFICATE_FORMAT, "a certificate", named=True)
+            held = read_json(file.parent / held, CERTIFICATE_FORMAT, "a certificate", named=True)
         return solution_from_dict(fields, None if held is None else _loaded_certificate(file, held))
 
 
@@ -236,33 +193,12 @@ def load_reading(path: str | Path) -> Any:
     """Return how the file behind a stored solution or certificate was read."""
     file = Path(path)
     try:
-        fields = _read_json(file, SOLUTION_FORMAT, "a solution")
+        fields = read_json(file, SOLUTION_FORMAT, "a solution")
     except DataFileError:
-        fields = _read_json(file, CERTIFICATE_FORMAT, "a solution or a certificate")
-    with _damage_named(file):
+        fields = read_json(file, CERTIFICATE_FORMAT, "a solution or a certificate")
+    with damage_named(file):
         check_reading(fields.get("reading", {}))
     return fields.get("reading", {})
-
-
-def proof_to_dict(proof: Proof, certificate: Certificate, reading: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the checker established as plain JSON values, and how the file was read for it."""
-    return {
-        "proved": True,
-        "kind": proof.kind,
-        "sparsity": proof.sparsity,
-        "upper_bound": proof.upper_bound,
-        "claimed": certificate.upper_bound,
-        "objective": proof.objective,
-        "gap": proof.gap,
-        "features_in_no_optimum": proof.outside.tolist(),
-        "features_in_every_optimum": proof.inside.tolist(),
-        "failure_probability": proof.failure_probability,
-        "size": proof.size,
-        "matrix": proof.matrix,
-        "normalisation": dict(proof.normalisation),
-        "reading": dict(reading),
-        "arithmetic": proof.arithmetic,
-    }
 
 
 def save_certificate(certificate: Certificate, path: str | Path) -> None:
@@ -330,13 +266,13 @@ class _Files:
 
         if certificate.evidence:
             self._parts.append((lambda: beside.parent / fields["evidence"]["file"], write))
-        self._parts.append((beside, _json_writer(fields)))
+        self._parts.append((beside, json_writer(fields)))
         self._certificates.append(beside)
         return fields
 
     def write(self, fields: dict[str, Any] | None = None) -> None:
         """Write everything, the fields given last, and remove what that supersedes."""
-        last = [] if fields is None else [(self._target, _json_writer(fields))]
+        last = [] if fields is None else [(self._target, json_writer(fields))]
         old = [file for file in self._certificates if first_evidence(file).exists() and _names_first_evidence(file)]
         write_together([*self._parts, *last], lambda: [*map(first_evidence, old), *self._superseded()])
 
@@ -363,14 +299,10 @@ def _names_first_evidence(file: Path) -> bool:
 def _evidence_of(file: Path) -> dict[str, str]:
     """Return what a certificate that is there already says about its evidence."""
     with contextlib.suppress(CertpcaError):
-        fields = _read_json(file, CERTIFICATE_FORMAT, "a certificate", named=True)
+        fields = read_json(file, CERTIFICATE_FORMAT, "a certificate", named=True)
         check_certificate(fields)
         return dict(fields.get("evidence", {}))
     return {}
-
-
-def _json_writer(fields: dict[str, Any]) -> Writer:
-    return lambda stream: stream.write((json.dumps(fields, indent=1) + "\n").encode())
 
 
 def load_certificate(path: str | Path) -> Certificate:
@@ -405,72 +337,13 @@ def load_certificate(path: str | Path) -> Certificate:
     3
     """
     file = Path(path)
-    return _loaded_certificate(file, _read_json(file, CERTIFICATE_FORMAT, "a certificate"))
+    return _loaded_certificate(file, read_json(file, CERTIFICATE_FORMAT, "a certificate"))
 
 
 def _loaded_certificate(file: Path, fields: dict[str, Any]) -> Certificate:
-    with _damage_named(file):
+    with damage_named(file):
         check_certificate(fields)
         evidence, entry = {}, fields.get("evidence")
         if entry is not None:
             evidence = read_evidence(file.parent, entry["file"], entry["digest"], fields["kind"], fields["size"])
         return certificate_from_dict(fields, evidence)
-
-
-def _read_json(file: Path, form: str, what: str, *, named: bool = False) -> dict[str, Any]:
-    """Read a JSON file; where it is `named` by another file and not by the user, it must be a regular one."""
-    try:
-        with open_beside(file.parent, file.name) if named else file.open("rb") as stream:
-            fields = json.loads(_content(stream), parse_int=_whole, object_pairs_hook=_without_repeats)
-    except FileNotFoundError as error:
-        msg = f"there is no file {str(file)!r}"
-        raise DataFileError(msg) from error
-    except DataFileError:
-        raise
-    except (OSError, MemoryError, RecursionError, ValueError) as error:  # also what is no JSON, or numbers too long
-        msg = f"{str(file)!r} cannot be read as {what}: {str(error)[:200]}"
-        raise DataFileError(msg) from error
-    if not isinstance(fields, dict) or fields.get("format") != form:
-        msg = f"{str(file)!r} is not {what} written by certpca ({form!r} is missing)"
-        raise DataFileError(msg)
-    return fields
-
-
-def _content(stream: IO[bytes]) -> str:
-    """Read a text of limited length, by parts: where it comes from may be endless."""
-    parts, length = [], 0
-    while part := stream.read(1 << 20):
-        parts.append(part)
-        length += len(part)
-        if length > MOST_JSON_BYTES:
-            msg = f"it is larger than {MOST_JSON_BYTES >> 20} MiB"
-            raise ValueError(msg)
-    return b"".join(parts).decode("utf-8")
-
-
-def _whole(digits: str) -> int:
-    if len(digits) > LONGEST_WHOLE:
-        msg = f"it has a whole number of {len(digits)} digits"
-        raise ValueError(msg)
-    return int(digits)
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a mapping that says two things under one name: readers differ in which they believe."""
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        msg = f"the field {shown(twice)} is there twice"
-        raise ValueError(msg)
-    return fields
-
-
-@contextlib.contextmanager
-def _damage_named(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except DataFileError:
-        raise
-    except DAMAGE as error:
-        msg = f"{str(file)!r} is damaged: {error if isinstance(error, InvalidDataError) else shown(repr(error), 200)}"
-        raise DataFileError(msg) from error

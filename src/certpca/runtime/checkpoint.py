@@ -18,6 +18,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,8 +31,6 @@ from certpca.runtime.packing import Adopt, Kept, packed, rebuilt, unpacked
 
 FORMAT = "certpca checkpoint 2"
 RUN, LOCK, ENDING = "run.json", "lock", ".npz"
-PAUSE = 1.0  # seconds between two states of one name, where steps are shorter
-SHARE = 10.0  # at least so many times what storing takes lies between them
 
 # What reading a damaged archive can raise.
 DAMAGE = (
@@ -76,6 +75,29 @@ class Checkpoint:
         self._folder.drop(self._prefix, but=self._prefix + name)
 
 
+@dataclass(frozen=True, slots=True)
+class CheckpointFolder(os.PathLike[str]):
+    """A folder for states, and how often they are stored.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    pause
+        Seconds between two states of one name, where steps are shorter.
+    share
+        At least so many times what storing takes lies between them.
+    """
+
+    path: str | os.PathLike[str]
+    pause: float = 1.0
+    share: float = 10.0
+
+    def __fspath__(self) -> str:
+        """Return the path."""
+        return os.fspath(self.path)
+
+
 @contextlib.contextmanager
 def opened(
     folder: str | os.PathLike[str] | None, facts: Callable[[], Mapping[str, Any]]
@@ -90,7 +112,7 @@ def opened(
     if folder is None:
         yield None
         return
-    owned = _Folder(Path(folder))
+    owned = _Folder(folder if isinstance(folder, CheckpointFolder) else CheckpointFolder(folder))
     try:
         owned.belong_to(facts())
         yield Checkpoint(owned)
@@ -101,8 +123,9 @@ def opened(
 class _Folder:
     """The files of a checkpoint, and the lock on them."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, folder: CheckpointFolder) -> None:
+        self._pause, self._share = folder.pause, folder.share
+        self._path = path = Path(folder)
         self._writable = True
         self._stored: dict[str, tuple[float, float]] = {}  # when a state was stored, and how long that took
         try:
@@ -184,7 +207,7 @@ class _Folder:
     def store(self, name: str, state: State, *, now: bool, kept: Kept | None = None) -> None:
         begin = time.perf_counter()
         when, took = self._stored.get(name, (-np.inf, 0.0))
-        if not self._writable or (not now and begin - when < max(PAUSE, SHARE * took)):
+        if not self._writable or (not now and begin - when < max(self._pause, self._share * took)):
             return
         plain, arrays = packed(state, kept)
         if kept is not None and (new := kept.fresh()):

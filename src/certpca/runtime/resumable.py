@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from certpca.runtime.budget import OutOfTimeError, Progress
+from certpca.runtime.budget import Progress
+from certpca.runtime.lateness import OutOfTimeError
 from certpca.runtime.packing import Adopt, Kept
 
 State = TypeVar("State")
@@ -24,6 +25,7 @@ def resumable(
     kept: type | None = None,
     adopt: Adopt | None = None,
     only_whole: bool = False,
+    keep_last: bool = True,
 ) -> State:
     """Repeat ``state = step(state)`` until that is enough or there is no more time, and return the last state.
 
@@ -51,6 +53,8 @@ def resumable(
         Places arrays where the data are.
     only_whole
         Store no state in which a limit had a hand.
+    keep_last
+        Store a state that is enough however short ago one was stored; not worth it where what follows stores it too.
     """
     stored_once = None if kept is None else Kept(kept)
     state: State | None = progress.load(name, kind, about=about, kept=stored_once, adopt=adopt)
@@ -64,7 +68,7 @@ def resumable(
             going = going and not (late is not None and late(state))
             over = not going or enough(state)
             if progress.whole or not only_whole:
-                progress.store(name, state, now=not going, about=about, kept=stored_once)
+                progress.store(name, state, now=not going or (over and keep_last), about=about, kept=stored_once)
             if over:
                 return state
             state = step(state)

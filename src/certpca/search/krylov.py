@@ -17,8 +17,8 @@ import numpy as np
 from certpca.operators.base import Operator
 from certpca.operators.views import Precise
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, to_vector
-from certpca.runtime.budget import Late, OutOfTimeError, never, require_time
 from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.lateness import Late, OutOfTimeError, never, require_time
 
 Method = Literal["krylov", "lanczos", "exact"]
 METHODS: tuple[Method, ...] = ("krylov", "lanczos", "exact")
@@ -89,13 +89,13 @@ def _largest_pairs(matrix: Vector, count: int) -> tuple[Vector, Vector]:
     return values[::-1][:count].copy(), vectors[:, ::-1][:, :count].copy()
 
 
-def _exact(operator: Operator, count: int) -> Eigenpairs:
-    if operator.size <= EXACT_LIMIT:
+def _exact(operator: Operator, count: int, limit: int = EXACT_LIMIT) -> Eigenpairs:
+    if operator.size <= limit:
         matrix = operator.submatrix(np.arange(operator.size))
         return Eigenpairs(*_largest_pairs(matrix, count), np.finfo(float).eps)
     factor = operator.factor()
-    if factor.depth > EXACT_LIMIT:
-        msg = f"exact eigenvectors need a size or a depth up to {EXACT_LIMIT}; use method='krylov'"
+    if factor.depth > limit:
+        msg = f"exact eigenvectors need a size or a depth up to {limit}; use method='krylov'"
         raise InvalidProblemError(msg)
     gram = np.zeros((factor.depth, factor.depth))
     width = max(1, (32 << 20) // (8 * factor.depth))

@@ -104,7 +104,7 @@ class BranchAndBound:
             "root_bound": found.root_bound,
             "stored_bytes": float(found.stored_bytes),
         }
-        return Candidate(support, status, loadings, details=details, certificate=certificate)
+        return Candidate(support, status, loadings, details=details, certificate=certificate, fitted=True)
 
     @staticmethod
     def _start(operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Indices:

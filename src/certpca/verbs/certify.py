@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from certpca.bounds.goals import Goal
+from certpca.bounds.goals import Goal, Known
 from certpca.bounds.near_one import in_data_units
 from certpca.bounds.pipeline import find_certificate
 from certpca.intake import DataOptions, as_operator
@@ -154,10 +154,14 @@ def certify(
         return {**run_facts("certify", operator, rng), **asked, **given, **searched}
 
     with opened(checkpoint, facts) as states, progress.until_interrupted():
-        if solution is None:
+        if solution is not None:
+            captured = near.quadratic_form(solution.support, solution.loadings)
+            known = Known(solution.support, solution.loadings, captured)
+        else:
             search = progress.part(share_of_the_search(near, progress, proving=True), after=progress)
-            solution = solved_near_one(near, count, method, True, seeded, search, None, states)
-            require_narrow(solution.support, count, method)
+            found = solved_near_one(near, count, method, True, seeded, search, None, states)
+            require_narrow(found.support, count, method)
+            known = Known(found.support, found.loadings, found.objective)
         proof = progress.part(checkpoint=None if states is None else states.part("proof"), after=progress)
         goal = replace(goal, warm=None if goal.warm is None else in_data_units(goal.warm, -units))
-        return in_data_units(find_certificate(near, count, solution.support, solution.loadings, goal, proof), units)
+        return in_data_units(find_certificate(near, count, known, goal, proof), units)

@@ -1,27 +1,24 @@
 """Find a component: let a solver propose, judge what it proposes, and prove how good that is."""
 
-import math
 import os
 from typing import Any, Unpack
 
 import numpy as np
 
-from certpca.bounds.goals import Goal
+from certpca.bounds.goals import Goal, Known
 from certpca.bounds.near_one import examiner_of, solution_in_data_units
 from certpca.bounds.pipeline import find_certificate, verified
 from certpca.bounds.proof_costs import ProofCosts
 from certpca.intake import DataOptions, as_operator
 from certpca.operators import Operator, on_host
-from certpca.results.certificate import PROVED_OPTIMAL
 from certpca.results.solution import Candidate, Solution, ending
 from certpca.results.status import Status
-from certpca.runtime.arrays import Indices, fix_sign
+from certpca.runtime.arrays import Indices
 from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.checkpoint import Checkpoint, opened
 from certpca.runtime.errors import InvalidProblemError
-from certpca.search.krylov import ROUGH, leading_eigenpairs
 from certpca.solvers import Solver
-from certpca.verbs.judge import evaluate
+from certpca.verbs.judge import answer, judged
 from certpca.verbs.run_facts import described, run_facts
 from certpca.verbs.validation import (
     checked_flag,
@@ -173,61 +170,34 @@ def solved_near_one(
         after=progress,
     )
     candidate = _proposed(operator, count, method, search, rng)
-    support, loadings, objective, refitted = evaluate(operator, candidate, progress, refit=refit)
-    trace = operator.trace()
-    largest = candidate.largest_eigenvalue
-    if largest is None:
-        pairs = leading_eigenpairs(operator, 1, rng=0, late=progress.late)
-        largest = float(pairs.values[0]) if pairs.residual <= ROUGH else math.nan
-    # The objective is itself a lower bound of the largest eigenvalue.
-    largest = largest if math.isnan(largest) else max(largest, objective)
+    found = judged(operator, candidate, progress, refit=refit)
     status = ending(progress, candidate.status)
     certificate = candidate.certificate
     progress = progress.part(checkpoint=proof_states, after=search)
     if target_gap is not None:
-        require_narrow(support, count, method)
+        require_narrow(found.support, count, method)
         if certificate is None and _nothing_can_be_proved(operator, progress):
             progress.run_out()
         else:
-            goal = Goal(target_gap, known=certificate)
-            certificate = find_certificate(operator, count, support, loadings, goal, progress)
+            known = Known(found.support, found.loadings, found.objective)
+            goal = Goal(target_gap, known=certificate, largest=found.largest)
+            certificate = find_certificate(operator, count, known, goal, progress)
         status = ending(progress, status)
         if certificate is not None and certificate.status is Status.STALLED:
             status = Status.STALLED
-        if certificate is not None and certificate.objective > objective * (1 + 1e-9) and refitted:
+        if certificate is not None and certificate.objective > found.objective * (1 + 1e-9) and found.refitted:
             # The dual found a better component on its way.
-            support, loadings = certificate.support, fix_sign(certificate.loadings)
-            objective = operator.quadratic_form(support, loadings)
-    if certificate is not None and refitted and objective >= certificate.upper_bound * (1 - PROVED_OPTIMAL):
-        status = Status.OPTIMAL
-    return Solution(
-        support=support,
-        names=operator.names_of(support),
-        loadings=loadings,
-        objective=objective,
-        explained_variance_ratio=objective / trace if trace > 0 else 0.0,
-        relative_objective=objective / largest if largest > 0 or math.isnan(largest) else 0.0,
-        size=operator.size,
-        sparsity=count,
-        matrix=operator.description,
-        solver=method.name,
-        status=status,
-        seconds=progress.seconds,
-        refitted=refitted,
-        history=progress.history,
-        details=dict(candidate.details),
-        certificate=certificate,
-        reading=dict(operator.reading),
-    )
+            better = Candidate(
+                certificate.support, status, certificate.loadings, largest_eigenvalue=found.largest, fitted=True
+            )
+            found = judged(operator, better, progress)
+    return answer(operator, count, method.name, found, status, progress, certificate, candidate.details)
 
 
 def require_narrow(support: Indices, count: int, method: Solver) -> None:
-    """Refuse to prove anything about more loadings than a certificate is about."""
+    """Refuse more loadings than a certificate, or a path, is about."""
     if support.size > count:
-        msg = (
-            f"a certificate is about at most {count} loadings, but {method.name} returned {support.size}; "
-            "leave epsilon unset"
-        )
+        msg = f"at most {count} loadings are asked for, but {method.name} returned {support.size}; leave epsilon unset"
         raise InvalidProblemError(msg)
 
 

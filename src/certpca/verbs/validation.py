@@ -38,7 +38,7 @@ def named_arguments(function: Callable[Arguments, Answer]) -> Callable[Arguments
             if name not in known:
                 msg = f"{owner} has no argument {name!r}{did_you_mean(name, known)}"
                 raise UnknownArgumentError(msg)
-        if len(args) > len(by_position) and not by_position[1:]:
+        if len(args) > len(by_position) and by_position in ([], ["self"]):  # of others Python says how many they take
             first, *others = known[len(by_position) :]
             given = args[len(by_position)]
             msg = f"{owner} takes its arguments by name, got {given!r}; write {owner}({first}={given!r}, {others[0]}=…)"

@@ -8,15 +8,14 @@ import pytest
 import certpca
 from certpca.bounds.l0_dual.row_blocks import feature_rows
 from certpca.distributed.executors import FAN, Here, added, runs_of, tree_sum
-from certpca.operators import base
-from certpca.operators.base import column_bounds
+from certpca.operators.factor import column_bounds
 
 
 @pytest.fixture
-def rows(rng, monkeypatch):
+def rows(rng):
     """Cut 230 features of 250 samples into blocks of 20."""
-    monkeypatch.setattr(base, "BLOCK_BYTES", 8 * 250 * 20)
-    return feature_rows(certpca.from_data(rng.standard_normal((250, 230))), np.dtype(np.float64))
+    operator = certpca.from_data(rng.standard_normal((250, 230)))
+    return feature_rows(operator, np.dtype(np.float64), block_bytes=8 * 250 * 20)
 
 
 def test_whatever_is_asked_of_all_rows(rows, rng):

@@ -4,11 +4,17 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.bounds import pipeline as search
+from certpca.checker import Examiner
 from certpca.checker.data import prepare
-from certpca.checker.rules import l0_reduced
+from certpca.checker.limits import Limits
 from certpca.checker.rules import l0_reduced_random as reduced
 from certpca.search.krylov import leading_directions
+
+
+def too_many_from(samples: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let fewer samples be too many for a matrix of samples x samples."""
+    for place in ("l0_dual.features", "makers.l0_reduced"):
+        monkeypatch.setattr(f"certpca.bounds.{place}.LARGEST_FORMED_SIZE", samples)
 
 
 @pytest.fixture
@@ -37,7 +43,7 @@ def test_many_samples_give_a_certificate_that_says_it_is_random(
 ) -> None:
     solution = certpca.solve(data, 40)
     sure = certpca.certify(data, 40, solution=solution, depth=10)
-    monkeypatch.setattr(search, "LARGEST_FORMED_SIZE", 50)
+    too_many_from(50, monkeypatch)
     monkeypatch.setattr(reduced, "STARTS", 4)
     random = certpca.certify(data, 40, solution=solution, depth=10)
     assert random.kind == "l0-reduced-random"
@@ -88,12 +94,11 @@ def test_roundings_cost_more_where_they_are_larger() -> None:
     assert reduced.shortfall(20_000, 16, 13, off=lambda _: 0.0, seen=0.0) == 1.0
 
 
-def test_a_perturbed_space_falls_short_as_seldom_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_perturbed_space_falls_short_as_seldom_as_stated() -> None:
     """Products that are wrong by a known amount, far more than roundings: the allowance for them must be enough."""
-    monkeypatch.setattr(reduced, "FAILURE", 0.05)
     depth, starts, degree, draws, wrong = 200, 2, 3, 400, 1e-4
     short = reduced.shortfall(
-        depth, starts, degree, off=lambda largest: 2.2 * wrong * np.sqrt(starts * degree) / largest
+        depth, starts, degree, off=lambda largest: 2.2 * wrong * np.sqrt(starts * degree) / largest, failure=0.05
     )
     spectrum = np.concatenate([[1.0], np.linspace(0, 1 - 1.01 * short, depth - 1)])
     rng = np.random.default_rng(0)
@@ -111,18 +116,17 @@ def test_a_perturbed_space_falls_short_as_seldom_as_stated(monkeypatch: pytest.M
     assert failed / draws <= 0.05
 
 
-def test_too_many_samples_for_a_proof_that_is_sure(data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_samples_for_a_proof_that_is_sure(data: np.ndarray) -> None:
     sure = certpca.certify(data, 40, depth=10)
-    monkeypatch.setattr(l0_reduced, "LARGEST_FACTORED", 50)
+    assert sure.kind == "l0-reduced"
     with pytest.raises(certpca.CertificateError, match="too many samples"):
-        certpca.verify(sure, data)
+        Examiner(certpca.from_data(data).source(), Limits(largest_factored=50)).check(sure)
 
 
-def test_ritz_values_fall_short_as_seldom_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ritz_values_fall_short_as_seldom_as_stated() -> None:
     """A large eigenvalue just above many others that are a little too small: the worst case of the analysis."""
-    monkeypatch.setattr(reduced, "FAILURE", 0.05)
     depth, starts, degree, draws = 200, 2, 3, 400
-    short = reduced.shortfall(depth, starts, degree)
+    short = reduced.shortfall(depth, starts, degree, failure=0.05)
     spectrum = np.concatenate([[1.0], np.linspace(0, 1 - 1.01 * short, depth - 1)])
     rng = np.random.default_rng(0)
     failed = 0
@@ -162,8 +166,8 @@ def test_matrices_and_wide_data_cannot_be_reduced(rng: np.random.Generator) -> N
 def test_where_no_smaller_depth_is_possible_closed_forms_remain(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "LARGEST_FORMED_SIZE", 50)
-    monkeypatch.setattr(search, "ALWAYS_OPTIMAL", 0)
+    too_many_from(50, monkeypatch)
+    monkeypatch.setattr("certpca.bounds.proof_search.ALWAYS_OPTIMAL", 0)
     tall = rng.standard_normal((400, 300))
     for data, options in ((tall, {}), (np.cov(tall.T), {"covariance": True})):
         certificate = certpca.certify(data, 5, target_gap=0, **options)  # type: ignore[arg-type]
@@ -171,8 +175,8 @@ def test_where_no_smaller_depth_is_possible_closed_forms_remain(
 
 
 def test_a_short_budget_is_kept(data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "LARGEST_FORMED_SIZE", 50)
-    monkeypatch.setattr(search, "SECONDS_AN_ENTRY", 1.0)
-    monkeypatch.setattr(search, "ALWAYS_OPTIMAL", 0)
+    too_many_from(50, monkeypatch)
+    monkeypatch.setattr("certpca.bounds.makers.l0_reduced.SECONDS_AN_ENTRY", 1.0)
+    monkeypatch.setattr("certpca.bounds.proof_search.ALWAYS_OPTIMAL", 0)
     certificate = certpca.certify(data, 40, target_gap=0, budget=certpca.Budget(seconds=20))
     assert not certificate.kind.startswith("l0")

@@ -374,9 +374,8 @@ def test_what_clipping_changes_is_bounded(seed: int) -> None:
     products = np.abs(factor @ factor.T)
     level = float(rng.choice([0.0, products.max() * rng.random(), products.flat[rng.integers(products.size)]]))
     level = max(level, float((factor[active, 0] ** 2).max()) * (1 + gamma(4)))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sdp_dual, "PAIRS", int(rng.choice([1, 4, 1 << 22])))  # blocks of rows
-        spread, stray = sdp_dual._clipping(factor, active, vector, repair, level)
+    pairs = int(rng.choice([1, 4, 1 << 22]))  # blocks of rows
+    spread, stray = sdp_dual._clipping(factor, active, vector, repair, level, pairs)
 
     rows, limit = rational(factor), Fraction(level)
     signs, shifts = np.zeros(size), [Fraction(float(shift)) for shift in repair]

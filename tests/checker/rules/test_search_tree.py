@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import certpca
 from certpca import Certificate, CertificateError, load_certificate, save_certificate, verify
-from certpca.bounds.support_tree import visit
 from certpca.bounds.support_tree.search import TreeSearch
+from certpca.bounds.support_tree.visit import Effort
 from certpca.checker import examine, fingerprint
 from certpca.checker.rules import search_tree as checker
 from certpca.results.certificate import Source
@@ -300,7 +300,7 @@ def tamper(rng: np.random.Generator, tree: Tree, evidence: dict[str, Any], size:
                     other["shift"] = float(other["shift"] + rng.choice([-1e-9, 1e-9, -0.1, 0.1, -5.0]))
 
 
-def try_tampered(seed: int) -> str:
+def try_tampered(seed: int, effort: Effort) -> str:
     """Search a small matrix without lists, tamper with the tree, and check it."""
     rng = np.random.default_rng(seed)
     size = int(rng.integers(3, 8))
@@ -310,7 +310,7 @@ def try_tampered(seed: int) -> str:
     judge = exact(source, sparsity)
     assert judge is not None
     best = max(judge.values, key=lambda support: judge.values[support])
-    search = TreeSearch(source.values, sparsity, 1e-6)
+    search = TreeSearch(source.values, sparsity, 1e-6, effort)
     found = search.start(np.array(best))
     while found.open and found.nodes <= 20:
         found = search.step(found, lambda: False)
@@ -331,12 +331,10 @@ def try_tampered(seed: int) -> str:
 
 
 @pytest.mark.parametrize("block", range(4))
-def test_tampered_trees_of_the_search_prove_nothing_wrong(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(visit, "LISTED_SUPPORTS", 0)
-    monkeypatch.setattr(visit, "ROOT_SCHEDULE", visit.ROOT_SCHEDULE[: 1 + block])
-    monkeypatch.setattr(visit, "CHILD_SCHEDULE", visit.CHILD_SCHEDULE[: 1 + block])
+def test_tampered_trees_of_the_search_prove_nothing_wrong(block: int) -> None:
+    effort = Effort(listed=0, root=Effort().root[: 1 + block], child=Effort().child[: 1 + block])
     for seed in range(20):
-        try_tampered(20 * block + seed)
+        try_tampered(20 * block + seed, effort)
 
 
 # --- features decided -------------------------------------------------------------------------------------------------

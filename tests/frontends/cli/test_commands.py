@@ -304,7 +304,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "setting without a value": (["solve", "{table}", "-k", "2", "--set", "starts"], "--set needs NAME=VALUE"),
     "bad choice": (["solve", "{table}", "-k", "2", "--missing", "median"], "invalid choice: 'median'"),
     "time limit zero": (["solve", "{table}", "-k", "2", "--time-limit", "0"], "a budget needs seconds > 0"),
-    "negative seed": (["solve", "{table}", "-k", "2", "--seed", "-1"], "(--seed) must be a whole number from 0"),
+    "negative seed": (["solve", "{table}", "-k", "2", "--seed", "-1"], "--seed) must be a whole number from 0"),
     "demo out of range": (["demo", "-k", "14"], "whole number in 1..13"),
 }
 

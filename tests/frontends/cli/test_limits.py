@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca import Step
-from certpca.frontends.cli.main import main
+from certpca import Status, Step
+from certpca.frontends.cli.command_run import run_on_file
+from certpca.frontends.cli.main import main, parser
 from certpca.frontends.cli.terminal import live_progress
 
 SAY_WHEN_THE_PROOF_RUNS = """
@@ -84,19 +85,31 @@ def test_a_second_signal_ends_the_program(noise: Path) -> None:
     assert process.returncode == -signal.SIGTERM
 
 
-def test_a_default_limit_is_said(
-    noise: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for module in ("certpca.runtime.budget", "certpca.frontends.cli.command_run"):
-        monkeypatch.setattr(f"{module}.DEFAULT_SECONDS", 1.0)
+def certify_with_default(seconds: float, *arguments: str) -> int:
+    """Run the command with another default limit."""
+    words = ["certify", *arguments]
+    options = parser(words).parse_args(words)
+    return run_on_file(
+        options,
+        lambda data, **given: certpca.certify(data, options.sparsity, **given),
+        proving=True,
+        show=print,
+        fields=lambda certificate: {"status": str(certificate.status)},
+        writers={},
+        default_seconds=seconds,
+    )
+
+
+def test_a_default_limit_is_said(noise: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = (
         "stopped at the default limit of 1 s for proofs; --time-limit SECONDS allows more, --time-limit none any time"
     )
-    assert main(["certify", str(noise), "-k", "20", "--target-gap", "0"]) == 0
+    asked = [str(noise), "-k", "20", "--target-gap", "0"]
+    assert certify_with_default(1.0, *asked) == 0
     assert capsys.readouterr().out.endswith(said + "\n")
-    assert main(["solve", str(noise), "-k", "20", "--certify", "--target-gap", "0", "--json"]) == 0
+    assert certify_with_default(1.0, *asked, "--json") == 0
     out, err = capsys.readouterr()
-    assert json.loads(out)["status"] == "OUT_OF_BUDGET"
+    assert json.loads(out)["status"] == str(Status.OUT_OF_BUDGET)
     assert err == said + "\n"
     assert main(["certify", str(noise), "-k", "20", "--target-gap", "0", "--time-limit", "0.5"]) == 0
     shown = " ".join(capsys.readouterr().out.split())

@@ -31,6 +31,15 @@ def test_json_lists_the_solutions(table, capsys):
     assert solutions[0]["objective"] <= solutions[1]["objective"]
 
 
+def test_another_solver_searches_each_sparsity(table, capsys):
+    flags = ["--solver", "truncated-power", "--set", "nonnegative=true"]
+    assert main(["path", table, "--sparsities", "4,2", "--json", *flags]) == 0
+    solutions = json.loads(capsys.readouterr().out)["solutions"]
+    assert [solution["solver"] for solution in solutions] == ["truncated-power"] * 2
+    assert main(["path", table, "--sparsities", "4,2", "--solver", "truncated-powr"]) == 2
+    assert "did you mean 'truncated-power'?" in capsys.readouterr().err
+
+
 def test_path_is_written_for_later(table, tmp_path, capsys):
     assert main(["path", table, "--sparsities", "2,5", "--certify", "--output", str(tmp_path / "path.json")]) == 0
     assert "objective" in capsys.readouterr().out
@@ -44,6 +53,7 @@ def test_path_is_written_for_later(table, tmp_path, capsys):
     [
         (["--sparsities", "2,40"], "sparsity must be a whole number in 1..12"),
         (["--sparsities", "2", "--plot", "path.docx"], "path.docx"),
+        (["--sparsities", "2", "--target-gap", "0.1"], "target_gap=0.1 would have no effect"),
     ],
 )
 def test_bad_input_is_one_line(table, capsys, flags, message):

@@ -20,9 +20,16 @@ from certpca.genotypes.plink_writing import write_plink
 from certpca.results.files import load_path, save_path
 from certpca.runtime import checkpoint
 from certpca.runtime.atomic_write import write_bytes_whole
-from certpca.runtime.checkpoint import Checkpoint, opened
+from certpca.runtime.checkpoint import Checkpoint, CheckpointFolder, opened
 from certpca.runtime.errors import DataFileError
-from tests.runtime.checkpoints.problems import RUNS, assert_as_if_uninterrupted, names_in, planted, uninterrupted
+from tests.runtime.checkpoints.problems import (
+    RUNS,
+    assert_as_if_uninterrupted,
+    every_step,
+    names_in,
+    planted,
+    uninterrupted,
+)
 
 NO_FACTS: Callable[[], dict[str, Any]] = dict
 
@@ -263,12 +270,11 @@ def room_for(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_full_disk_costs_checkpoints_but_not_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "PAUSE", 0.0)
+def test_full_disk_costs_checkpoints_but_not_the_answer(tmp_path: Path) -> None:
     uninterrupted("cover")  # compiles what might otherwise be written to disk now
     told = "the run goes on without checkpoints, those stored so far are kept"
     with pytest.warns(RuntimeWarning, match=told) as heard, room_for(8000):
-        answer = RUNS["cover"](checkpoint=tmp_path)
+        answer = RUNS["cover"](checkpoint=CheckpointFolder(tmp_path, pause=0.0))
     assert len(heard) == 1
     assert_as_if_uninterrupted(answer, "cover")
     assert names_in(tmp_path) == {"search.candidate"}
@@ -276,9 +282,7 @@ def test_full_disk_costs_checkpoints_but_not_the_answer(tmp_path: Path, monkeypa
     assert_as_if_uninterrupted(RUNS["cover"](checkpoint=tmp_path), "cover")
 
 
-def test_disk_that_fills_up_keeps_the_old_states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "PAUSE", 0.0)
-    monkeypatch.setattr(checkpoint, "SHARE", 0.0)
+def test_disk_that_fills_up_keeps_the_old_states(tmp_path: Path) -> None:
     flush, left = os.fsync, 12
 
     def full(handle: int) -> None:
@@ -291,7 +295,7 @@ def test_disk_that_fills_up_keeps_the_old_states(tmp_path: Path, monkeypatch: py
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", full)
         with pytest.warns(RuntimeWarning, match="No space left on device"):
-            assert_as_if_uninterrupted(RUNS["cover"](checkpoint=tmp_path), "cover")
+            assert_as_if_uninterrupted(RUNS["cover"](checkpoint=every_step(tmp_path)), "cover")
     assert names_in(tmp_path) == {"search.candidate", "proof.root"}
     assert_as_if_uninterrupted(RUNS["cover"](checkpoint=tmp_path), "cover")
 

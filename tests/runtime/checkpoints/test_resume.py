@@ -13,20 +13,13 @@ import pytest
 import certpca
 from certpca.runtime import checkpoint
 from certpca.runtime.atomic_write import write_bytes_whole
-from tests.runtime.checkpoints.problems import RUNS, assert_as_if_uninterrupted, names_in, uninterrupted
+from tests.runtime.checkpoints.problems import RUNS, assert_as_if_uninterrupted, every_step, names_in, uninterrupted
 
 ROOT = Path(__file__).parents[3]
 
 
 class Killed(BaseException):
     """Ends a run in this process at once."""
-
-
-@pytest.fixture
-def every_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Store at every step, however short."""
-    monkeypatch.setattr(checkpoint, "PAUSE", 0.0)
-    monkeypatch.setattr(checkpoint, "SHARE", 0.0)
 
 
 def work(name: str, folder: Path, *way: str) -> "subprocess.Popen[bytes]":
@@ -103,7 +96,6 @@ def dying_after(stores: int) -> Callable[..., None]:
     return write
 
 
-@pytest.mark.usefixtures("every_step")
 @pytest.mark.parametrize(
     ("name", "stores"),
     [
@@ -127,7 +119,7 @@ def test_dies_again_and_again(name: str, stores: int, tmp_path: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(checkpoint, "write_bytes_whole", dying_after(stores))
             try:
-                answer = RUNS[name](checkpoint=tmp_path)
+                answer = RUNS[name](checkpoint=every_step(tmp_path))
             except Killed:
                 deaths += 1
                 assert deaths < 50
@@ -140,7 +132,6 @@ def test_dies_again_and_again(name: str, stores: int, tmp_path: Path) -> None:
 # --- ended early ---------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("every_step")
 @pytest.mark.parametrize(("name", "state"), [("cover", "proof.certificate"), ("branch-and-bound", "search.candidate")])
 def test_interrupted_again_and_again(name: str, state: str, tmp_path: Path) -> None:
     for _ in range(50):
@@ -150,7 +141,7 @@ def test_interrupted_again_and_again(name: str, state: str, tmp_path: Path) -> N
             heard.append(step)
             return sum(step.upper_bound < float("inf") for step in heard) < 7
 
-        answer = RUNS[name](checkpoint=tmp_path, listener=enough)
+        answer = RUNS[name](checkpoint=every_step(tmp_path), listener=enough)
         certificate = answer if isinstance(answer, certpca.Certificate) else answer.certificate
         assert certificate.upper_bound >= uninterrupted(name).upper_bound * (1 - 1e-9)
         if state in names_in(tmp_path):
@@ -213,5 +204,5 @@ def test_certificate_of_a_resumed_run_holds(tmp_path: Path) -> None:
 
     RUNS["shrunk"](checkpoint=tmp_path, listener=lambda step: step.upper_bound == float("inf"))
     certificate = RUNS["shrunk"](checkpoint=tmp_path)
-    proof = certpca.verify(certificate, planted(25, 700, 3, 1.5))
+    proof = certpca.verify(certificate, planted(25, 500, 3, 1.5))
     assert proof.upper_bound <= certificate.upper_bound

@@ -12,8 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from certpca.runtime import checkpoint
-from tests.runtime.checkpoints.problems import RUNS
+from tests.runtime.checkpoints.problems import RUNS, every_step
 
 
 def _die() -> None:
@@ -22,7 +21,6 @@ def _die() -> None:
 
 def main(name: str, folder: str, way: str, state: str = "", count: str = "1") -> None:
     """Start the run and be killed."""
-    checkpoint.PAUSE = checkpoint.SHARE = 0.0
     left = int(count)
 
     def listener(step: Any) -> None:
@@ -55,7 +53,7 @@ def main(name: str, folder: str, way: str, state: str = "", count: str = "1") ->
             (last if stat.S_ISREG(os.fstat(handle).st_mode) else flush)(handle)
 
         os.fsync = flushed  # type: ignore[assignment]
-    RUNS[name](checkpoint=folder, listener=listener)
+    RUNS[name](checkpoint=every_step(folder), listener=listener)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ from certpca.bounds.goals import Goal, Incumbent
 from certpca.bounds.l0_dual.problem import DualPoint, DualProblem
 from certpca.bounds.stalling import Stall
 from certpca.runtime.arrays import Indices, Vector
-from certpca.runtime.budget import OutOfTimeError, Progress
+from certpca.runtime.budget import Progress
+from certpca.runtime.lateness import OutOfTimeError
 from certpca.runtime.resumable import resumable
 
 MORE_LEAVES = 2  # that a split of a region adds at most
@@ -56,6 +57,7 @@ def split_regions(
             late=lambda _: late(cover),
             about=len(cover.regions),  # a later split is of no use without the regions before it
             adopt=problem.adopt,
+            keep_last=False,
         )
         if not parting.done(parts):
             raise OutOfTimeError

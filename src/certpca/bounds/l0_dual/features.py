@@ -9,6 +9,7 @@ from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
 from certpca.runtime.arrays import Vector
 from certpca.runtime.errors import InvalidProblemError
 
+LARGEST_FACTOR_BYTES = 6 << 30  # in single precision
 SINGLE_FROM = 4_000_000  # entries of F from which products are made in single precision
 
 
@@ -16,6 +17,13 @@ def dual_depth(operator: Operator) -> int:
     """Return the order of the density matrices: samples, or features where these are fewer or there are no samples."""
     source = operator.source()
     return int(operator.size if source.kind == "matrix" else min(source.values.shape))
+
+
+def too_deep(operator: Operator, wanted: int | None) -> bool:
+    """Whether to work with fewer directions than there are: because of time, or of memory, or as asked for."""
+    depth = dual_depth(operator)
+    asked = wanted is not None and wanted < depth
+    return asked or depth > LARGEST_FORMED_SIZE or 4 * depth * operator.size > LARGEST_FACTOR_BYTES
 
 
 def sample_space_rows(operator: Operator, single_from: int = SINGLE_FROM) -> RowBlocks:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from certpca.distributed.executors import Here, Place, PlacedFactor, runs_of
-from certpca.operators.base import Factor, Operator, column_bounds
+from certpca.operators.base import Operator
+from certpca.operators.factor import Factor, column_bounds
 from certpca.operators.views import is_numpy
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, namespace, to_vector
 
@@ -107,16 +108,18 @@ class RowBlocks:
         return RowBlocks(self.place, parts, bounds, self.shape[1], self.dtype, self._like)
 
 
-def feature_rows(operator: Operator, dtype: Any, directions: Array | None = None) -> RowBlocks:
+def feature_rows(
+    operator: Operator, dtype: Any, directions: Array | None = None, block_bytes: int | None = None
+) -> RowBlocks:
     """Return the columns of an operator's factor as rows; with directions, only what they have along these.
 
     On a device one block holds them all: it has room, and calls cost more there.
     """
     factor = operator.factor()
     depth = factor.depth if directions is None else int(directions.shape[1])
-    bounds = column_bounds(factor.depth, factor.size)
+    bounds = column_bounds(factor.depth, factor.size, block_bytes)
     # Short rows: several blocks of the data make one of these.
-    together = max(1, _width(column_bounds(depth, factor.size)) // _width(bounds))
+    together = max(1, _width(column_bounds(depth, factor.size, block_bytes)) // _width(bounds))
     merged = [slice(run[0].start, run[-1].stop) for run in runs_of(bounds, together)]
     if isinstance(factor, PlacedFactor):
         place = factor.place

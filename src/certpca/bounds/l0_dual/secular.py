@@ -141,17 +141,14 @@ def _secular_chunk(xp: Any, panel: Array, weights: Array, level: float, guess: A
 
 
 @cache
-def _compiled() -> tuple[Any, Any, Any] | None:  # noqa: PLR0915
-    """Compile the host loops once, or do without where numba is not to be had.
+def _compiled() -> tuple[Any, Any, Any]:  # noqa: PLR0915
+    """Compile the host loops once.
 
     They are not parallel themselves: numba's own threads survive no fork and, in one of its layers, serve one caller
     at a time. `in_threads` calls them for several runs at once instead, since they release the interpreter. NumPy's
     rules for divisions by zero leave the inner loops without branches, so that they are vectorised.
     """
-    try:
-        import numba
-    except ImportError:
-        return None
+    import numba
 
     @numba.njit(fastmath=True, nogil=True, cache=True, error_model="numpy")
     def solve(panel, p, level, theta, share, norm, least, tolerance, steps, first, last):  # type: ignore[no-untyped-def]

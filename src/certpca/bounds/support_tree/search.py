@@ -20,7 +20,7 @@ import numpy as np
 
 from certpca.bounds.pair_bound.points import StoredPoint, largest_eigenvalue
 from certpca.bounds.support_tree.nodes import Best, Node, Operation, Tree, shift_for
-from certpca.bounds.support_tree.visit import Visit
+from certpca.bounds.support_tree.visit import Effort, Visit
 from certpca.results.evidence_forms import within
 from certpca.runtime.arrays import Indices, Vector
 from certpca.runtime.budget import Progress
@@ -33,11 +33,11 @@ POINT_BYTES = 4  # for each entry of U and K together, as stored
 class TreeSearch:
     """Best-first search on a matrix scaled by a power of two so that its diagonal is at most one."""
 
-    def __init__(self, matrix: Vector, sparsity: int, target_gap: float) -> None:
+    def __init__(self, matrix: Vector, sparsity: int, target_gap: float, effort: Effort | None = None) -> None:
         largest = float(np.diagonal(matrix).max())
         self.scale = 2.0 ** math.frexp(largest)[1] if largest > 0 else 1.0
         self.matrix = matrix / self.scale
-        self.sparsity, self.target_gap = sparsity, target_gap
+        self.sparsity, self.target_gap, self.effort = sparsity, target_gap, effort or Effort()
 
     def start(self, support: Indices) -> Tree:
         """Return the search before the first visit, with the better of a support and the largest variances."""
@@ -53,7 +53,9 @@ class TreeSearch:
     ) -> Tree:
         """Visit the nodes with the largest bounds, several at a time where there are several workers."""
         chosen = [heapq.heappop(tree.open)[2] for _ in range(min(workers, len(tree.open)))]
-        visits = [Visit(self.matrix, self.sparsity, node, tree.best, self.target_gap, late) for node in chosen]
+        visits = [
+            Visit(self.matrix, self.sparsity, node, tree.best, self.target_gap, late, self.effort) for node in chosen
+        ]
         for visit in map(Visit.run, visits) if pool is None else pool.map(Visit.run, visits):
             self._merge(tree, visit)
         return tree

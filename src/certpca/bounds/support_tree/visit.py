@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,19 +21,20 @@ from certpca.bounds.pair_bound.sums import totals
 from certpca.bounds.support_tree.nodes import Best, Node, Operation, shift_for
 from certpca.runtime.arrays import Indices, Vector
 
-LISTED_SUPPORTS = 3000  # that one leaf may list
-
-
-LISTED_ENTRIES = 1 << 24  # of their matrices together
-
-
-ROOT_SCHEDULE = ((0.03, 40), (0.01, 60), (0.003, 80), (0.001, 80), (0.0003, 80), (0.0001, 80))  # smoothing, steps
-
-
-CHILD_SCHEDULE = ((0.003, 30), (0.001, 40), (0.0003, 40), (0.0001, 40))
-
-
+LISTED_ENTRIES = 1 << 24  # of the matrices of all supports that one leaf lists
 AGAIN = 8  # descents with one smoothing while each fixes a tenth of the features
+
+
+Schedule = tuple[tuple[float, int], ...]  # smoothing of the pair bound, and steps with it
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What is done at a node before it is split: supports that a leaf may list, and steps that tighten the bound."""
+
+    listed: int = 3000
+    root: Schedule = ((0.03, 40), (0.01, 60), (0.003, 80), (0.001, 80), (0.0003, 80), (0.0001, 80))
+    child: Schedule = ((0.003, 30), (0.001, 40), (0.0003, 40), (0.0001, 40))
 
 
 class Visit:
@@ -43,10 +45,17 @@ class Visit:
     """
 
     def __init__(
-        self, matrix: Vector, sparsity: int, node: Node, best: Best, target_gap: float, late: Callable[[], bool]
+        self,
+        matrix: Vector,
+        sparsity: int,
+        node: Node,
+        best: Best,
+        target_gap: float,
+        late: Callable[[], bool],
+        effort: Effort,
     ) -> None:
         self.matrix, self.sparsity, self.node = matrix, sparsity, node
-        self.best, self.target_gap, self.late = best, target_gap, late
+        self.best, self.target_gap, self.late, self.effort = best, target_gap, late, effort
         self.inherited = node.point
         self.record: list[Operation] = []
         self.children: list[tuple[Indices, Indices]] = []
@@ -94,7 +103,7 @@ class Visit:
             self._offer(support)
             return self._leaf("eigenvalue", largest_eigenvalue(self.matrix[np.ix_(support, support)]))
         listed = math.comb(node.free.size, budget)
-        if listed <= LISTED_SUPPORTS and listed * self.sparsity**2 <= LISTED_ENTRIES:
+        if listed <= self.effort.listed and listed * self.sparsity**2 <= LISTED_ENTRIES:
             chosen = np.array(list(itertools.combinations(node.free, budget)), dtype=np.intp)
             supports = np.hstack([np.tile(node.inside, (chosen.shape[0], 1)), chosen])
             values = np.linalg.eigvalsh(self.matrix[supports[:, :, None], supports[:, None, :]])[:, -1]
@@ -152,7 +161,7 @@ class Visit:
             if closed:
                 return True
         current = node.point
-        for smoothing, steps in ROOT_SCHEDULE if node.depth == 0 else CHILD_SCHEDULE:
+        for smoothing, steps in self.effort.root if node.depth == 0 else self.effort.child:
             for _ in range(AGAIN):
                 free = node.free.size
                 current = self._descend(current, smoothing, steps)

@@ -7,8 +7,8 @@ Each begins with the inequality it rests on and with what it allows for rounding
     prove       from prepared data, a certificate and what its loadings capture to what is proved.
 
 A rule must hold for every choice of the stored numbers: these make a bound tight, only the inequality makes it valid.
-What it may cost it says with `prepared.work.spend` before the work is done, and what does not fit it refuses with
-`require`.
+What it may cost it says with `prepared.work.spend` before the work is done, and what is beyond `prepared.limits` or its
+own it refuses with `require`.
 """
 
 import pkgutil

@@ -33,7 +33,7 @@ EVIDENCE = {**POINT, "basis": Form("f", (features, up_to(LARGEST_FACTORED)))}
 def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """Add the bounds for both parts of sample space."""
     del objective
-    require(prepared.depth <= LARGEST_FACTORED, "there are too many samples for a proof of this kind")
+    require(prepared.depth <= prepared.limits.largest_factored, "there are too many samples for a proof of this kind")
     lead = leading_part(prepared, certificate)
     rest = _rest(prepared, lead.basis, certificate.sparsity)
     return bound_alone(prepared, prepared.lift((lead.bound + rest) * (1 + gamma(8))))
@@ -53,7 +53,7 @@ def leading_part(prepared: Prepared, certificate: Certificate) -> Leading:
     given = array_of(evidence, "basis", 2)
     require(given.shape[0] == prepared.depth, "its directions have the wrong length")
     require(1 <= given.shape[1] < prepared.depth, "it has no directions, or no fewer than there are samples")
-    require(given.shape[1] <= LARGEST_FACTORED, "it has too many directions")
+    require(given.shape[1] <= prepared.limits.largest_factored, "it has too many directions")
     basis, triangle = np.linalg.qr(given)
     # Factorisations differ in signs; the density is written for directions as they are given.
     basis = basis * np.where(np.diagonal(triangle) < 0, -1.0, 1.0)
@@ -86,6 +86,7 @@ def _along(prepared: Prepared, basis: Vector, drift: float) -> Prepared:
         excess=0.0,
         trace=prepared.trace * (1 + drift) * 1.01,
         unit=prepared.unit,
+        limits=prepared.limits,
     )
 
 

@@ -165,13 +165,14 @@ def shortfall(
     start: float = 0.0,
     off: Callable[[float], float] = lambda largest: 0.0 * largest,
     seen: float = 1.0,
+    failure: float = FAILURE,
 ) -> float:
-    """Return an ε by which the Ritz value falls short with probability at most `FAILURE`; one where there is none.
+    """Return an ε by which the Ritz value falls short with probability at most `failure`; one where there is none.
 
     `start` is as in `_Krylov`; `off` gives ‖A − A''‖/λ for the smallest λ that is not excluded, θ = `seen`.
     """
     # What |c| stays above, in at least one column, except with that probability.
-    least = math.exp(math.log(FAILURE) / starts) / math.sqrt(2 * depth / math.pi)
+    least = math.exp(math.log(failure) / starts) / math.sqrt(2 * depth / math.pi)
 
     def enough(epsilon: float) -> bool:
         largest = seen / (1 - epsilon)

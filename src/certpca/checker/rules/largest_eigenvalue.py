@@ -9,7 +9,6 @@ factorisation (`largest_eigenvalue`).
 import numpy as np
 
 from certpca.checker.data import Prepared
-from certpca.checker.limits import LARGEST_DENSE
 from certpca.checker.numbers import gamma, largest_eigenvalue, require
 from certpca.checker.proved import Proved, bound_alone
 from certpca.results.certificate import Certificate
@@ -22,7 +21,8 @@ EVIDENCE: Forms = {}
 def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """Bound the largest eigenvalue, once for all sparsities."""
     del certificate, objective
-    require(prepared.depth <= LARGEST_DENSE, f"a matrix of order {prepared.depth} is too large to be factored")
+    most = prepared.limits.largest_dense
+    require(prepared.depth <= most, f"a matrix of order {prepared.depth} is too large to be factored")
 
     def bound() -> float:
         gram = np.zeros((prepared.depth, prepared.depth))

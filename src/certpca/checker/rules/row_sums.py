@@ -16,7 +16,6 @@ from certpca.results.evidence_forms import Forms
 
 SENTENCE = "closed form: the largest sum of entries in a row"
 EVIDENCE: Forms = {}
-ROW_BYTES = 32 << 20  # of rows of the matrix in memory at a time
 
 
 def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
@@ -24,7 +23,7 @@ def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Pro
     del objective
     k, worst = certificate.sparsity, 0.0
     prepared.work.spend(prepared.size**2 * (prepared.depth + 10.0))
-    height = max(1, ROW_BYTES // (8 * prepared.size))
+    height = max(1, prepared.limits.row_bytes // (8 * prepared.size))
     for columns, block in prepared.blocks():
         for start in range(0, columns.stop - columns.start, height):
             left = block[:, start : start + height].T

@@ -86,7 +86,8 @@ def _dense(prepared: Prepared, evidence: Mapping[str, Any], sparsity: int) -> fl
             level_squared = float(diagonal[~mask].max() * diagonal.max()) * (1 + gamma(4 * prepared.depth + 16))
         kept = prepared.keep(mask)
     size = kept.size
-    require(size <= LARGEST_DENSE, f"its dual matrix is larger than {LARGEST_DENSE} x {LARGEST_DENSE}")
+    most = prepared.limits.largest_dense
+    require(size <= most, f"its dual matrix is larger than {most} x {most}")
     packed = array_of(evidence, "matrix", 1) / prepared.unit
     require(packed.size == size * (size + 1) // 2, "its dual matrix has the wrong size")
     level = max(float(np.abs(packed).max()), math.sqrt(level_squared) * (1 + gamma(4)))
@@ -109,7 +110,8 @@ def _clipped(prepared: Prepared, evidence: Mapping[str, Any], sparsity: int) -> 
     size = prepared.size
     factor = array_of(evidence, "factor", 2) / math.sqrt(prepared.unit)
     require(factor.shape[0] == size and 1 <= factor.shape[1] <= WIDEST_FACTOR, "its factor has the wrong shape")
-    require(prepared.depth <= LARGEST_DENSE, f"a matrix of order {prepared.depth} is too large to be factored")
+    most = prepared.limits.largest_dense
+    require(prepared.depth <= most, f"a matrix of order {prepared.depth} is too large to be factored")
     prepared.work.spend(float(size) ** 2 * factor.shape[1] + 60.0 * prepared.depth**3)
     active = indices_of(evidence, "active", size)
     vector = array_of(evidence, "vector", 1)
@@ -139,7 +141,9 @@ def _mask(indices: Indices, size: int) -> Mask:
     return mask
 
 
-def _clipping(factor: Vector, active: Indices, vector: Vector, repair: Vector, level: float) -> tuple[float, float]:
+def _clipping(
+    factor: Vector, active: Indices, vector: Vector, repair: Vector, level: float, pairs: int = PAIRS
+) -> tuple[float, float]:
     """Bound ‖E‖ and ‖Ev‖."""
     size, width = factor.shape
     lengths = np.sqrt((factor**2).sum(axis=1)) * (1 + gamma(width + 4))
@@ -157,7 +161,7 @@ def _clipping(factor: Vector, active: Indices, vector: Vector, repair: Vector, l
     reach = float(lengths[active].max())
     near = others[(lengths[others] * reach * (1 + gamma(4)) > level) | (repair[others] != 0)]
     signs, across = np.sign(vector), 0.0
-    height = max(1, PAIRS // active.size)
+    height = max(1, pairs // active.size)
     for start in range(0, near.size, height):
         rows = near[start : start + height]
         product = factor[rows] @ factor[active].T
@@ -169,7 +173,7 @@ def _clipping(factor: Vector, active: Indices, vector: Vector, repair: Vector, l
     across = math.sqrt(across) * (1 + count) + slip * math.sqrt(max(near.size, 1))
     stray = math.sqrt(stray_squared) * (1 + count) + slip * math.sqrt(max(near.size, 1)) + count * across
     ordered = others[np.argsort(-lengths[others])]
-    beyond = math.sqrt(_clipped_squares(factor[ordered], lengths[ordered], level)) * (1 + count)
+    beyond = math.sqrt(_clipped_squares(factor[ordered], lengths[ordered], level, pairs)) * (1 + count)
     beyond += gamma(width + 8) * (2 * whole**2)
     half = (inner - beyond) / 2
     # The vector may be a little shorter than one; a unit vector strays as much more.
@@ -177,7 +181,7 @@ def _clipping(factor: Vector, active: Indices, vector: Vector, repair: Vector, l
     return spread * (1 + gamma(16)), stray * (1 + gamma(2 * size + 32))
 
 
-def _clipped_squares(factor: Vector, lengths: Vector, level: float) -> float:
+def _clipped_squares(factor: Vector, lengths: Vector, level: float, pairs: int) -> float:
     """Sum the squares of what clipping takes off the products of rows, which are sorted by length.
 
     By the inequality of Cauchy and Schwarz short rows need no look.
@@ -187,7 +191,7 @@ def _clipped_squares(factor: Vector, lengths: Vector, level: float) -> float:
         reach = int((lengths * lengths[start] * (1 + gamma(4)) > level).sum())
         if reach <= start:
             break
-        stop = min(reach, start + max(1, PAIRS // (reach - start)))
+        stop = min(reach, start + max(1, pairs // (reach - start)))
         excess = np.maximum(np.abs(factor[start:stop] @ factor[start:reach].T) - level, 0.0)
         excess *= excess
         total += 2 * float(excess.sum()) - float(excess[:, : stop - start].sum())

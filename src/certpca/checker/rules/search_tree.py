@@ -40,7 +40,6 @@ import numpy as np
 
 from certpca.checker.data import Prepared
 from certpca.checker.dual_points import POINT
-from certpca.checker.limits import MOST_NODES
 from certpca.checker.numbers import (
     Indices,
     Mask,
@@ -109,7 +108,8 @@ class _Tree:
         self.inside: list[tuple[Indices, float]] = []
 
     def walk(self, tree: Any) -> None:
-        require(isinstance(tree, list) and 0 < len(tree) <= MOST_NODES, "its tree is malformed")
+        most = self.prepared.limits.most_nodes
+        require(isinstance(tree, list) and 0 < len(tree) <= most, "its tree is malformed")
         everything, used = np.arange(self.matrix.shape[0]), set[int]()
         stack = [_Node(0, np.zeros(0, dtype=np.intp), everything)]
         while stack:

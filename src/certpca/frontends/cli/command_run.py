@@ -27,11 +27,14 @@ class CommandRun:
         The limit; None for the default, infinity for none.
     proving
         Whether something is to be proved, which has a limit by default.
+    default_seconds
+        That limit.
     """
 
-    def __init__(self, seconds: float | None, *, proving: bool) -> None:
-        self._by_default = seconds is None and proving
-        self._progress = begun(None if seconds is None else Budget(seconds=seconds), None, proving=proving)
+    def __init__(self, seconds: float | None, *, proving: bool, default_seconds: float = DEFAULT_SECONDS) -> None:
+        self._default = default_seconds if seconds is None and proving else None
+        budget = None if seconds is None else Budget(seconds=seconds)
+        self._progress = begun(budget, None, proving=proving, default_seconds=default_seconds)
 
     def until_signalled(self) -> AbstractContextManager[None]:
         """Let Ctrl-C and SIGTERM end the computation; what is left, writing the answer, is done all the same."""
@@ -46,8 +49,8 @@ class CommandRun:
 
     def end(self, stream: TextIO | None = None) -> int:
         """Say whether the default limit ended the run, and return its exit status."""
-        if self._by_default and self._progress.cut_short and not self._progress.interrupted:
-            note = f"stopped at the default limit of {DEFAULT_SECONDS:g} s for proofs; --time-limit SECONDS allows more"
+        if self._default is not None and self._progress.cut_short and not self._progress.interrupted:
+            note = f"stopped at the default limit of {self._default:g} s for proofs; --time-limit SECONDS allows more"
             print(note + ", --time-limit none any time", file=stream or sys.stdout)
         return TERMINATED if self._progress.signal == signal.SIGTERM else 0
 
@@ -60,6 +63,7 @@ def run_on_file(
     show: Callable[[Answer], object],
     fields: Callable[[Answer], dict[str, Any]],
     writers: Mapping[str, Callable[[Answer, str], object]],
+    default_seconds: float = DEFAULT_SECONDS,
 ) -> int:
     """Run a verb on the file that was named, write the answer, show it in any case, and return the exit status.
 
@@ -73,8 +77,11 @@ def run_on_file(
         The answer for people, and as a JSON object.
     writers
         What writes the answer to a file, by the option that names the file.
+    default_seconds
+        The limit of a proof where none is named.
     """
-    run = CommandRun(options.time_limit, proving=proving and options.checkpoint is None)
+    limited = proving and options.checkpoint is None
+    run = CommandRun(options.time_limit, proving=limited, default_seconds=default_seconds)
     table = read_table(options, options.file)
     given = {} if options.target_gap is None else {"target_gap": options.target_gap}
     given |= {"rng": options.seed, "checkpoint": options.checkpoint, **preparation(options, table)}

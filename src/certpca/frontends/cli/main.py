@@ -39,7 +39,7 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    options, unknown = _parser(words).parse_known_args(words)
+    options, unknown = parser(words).parse_known_args(words)
     if unknown:
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
@@ -79,18 +79,18 @@ def _require_writable(options: argparse.Namespace) -> None:
         require_writable_folder(options.checkpoint)
 
 
-def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+def parser(words: Sequence[str]) -> argparse.ArgumentParser:
     """Describe all commands, and the options of those among the words: the others would only take time to load."""
-    parser = _Parser(prog="certpca", description="Sparse principal component analysis with a proof attached.")
-    parser.add_argument("--version", action="version", version=f"certpca {__version__}")
-    known = parser.add_subparsers(metavar="command", required=True, parser_class=_Parser)
+    described = _Parser(prog="certpca", description="Sparse principal component analysis with a proof attached.")
+    described.add_argument("--version", action="version", version=f"certpca {__version__}")
+    known = described.add_subparsers(metavar="command", required=True, parser_class=_Parser)
     for name, command in commands().items():
         options = known.add_parser(name, help=command.HELP)
         if name in words:
             options.epilog = _formats() if command.READS_FILES else None
             command.add_options(options)
             options.set_defaults(run=command.run, parser=options)
-    return parser
+    return described
 
 
 def _formats() -> str:

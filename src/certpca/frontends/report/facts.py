@@ -32,8 +32,30 @@ LARGEST = 30  # bars that fit a page
 class Files:
     """Where things lie, as far as that is known, for the commands a report prints.
 
-    `data_options` were typed to read and prepare the data, `reading_options` those of them that a stored certificate
-    does not record.
+    Parameters
+    ----------
+    result : str
+        The file of the solution.
+    certificate : str
+        That of its certificate.
+    data : str
+        That of the data.
+    path : str
+        That of a path.
+    data_options : tuple of str
+        What was typed to read and prepare the data.
+    reading_options : tuple of str
+        Those of them that a stored certificate does not record.
+
+    See Also
+    --------
+    write_report : Takes it.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> certpca.Files(data="data.csv").data
+    'data.csv'
     """
 
     result: str = ""
@@ -72,9 +94,44 @@ class Scores:
 class Facts:
     """Everything a report tells; parts that are not known are None.
 
-    With data, `solution` and `path` are recomputed from them. `other_names` says that the result names features
-    otherwise than the data do. A path that the data contradict is left out, and `path_refusal` says why.
-    `largest` is how many loadings are drawn.
+    Parameters
+    ----------
+    solution : Solution
+        What the report is on; with data, recomputed from them.
+    files : Files
+        Where things lie.
+    data : DataFacts, optional
+        The data in numbers.
+    check : Check, optional
+        What the checker said.
+    scores : Scores, optional
+        On this component and a second one.
+    no_scores : str
+        Why there are none.
+    path : Path, optional
+        Other sparsities; with data, recomputed from them.
+    path_made_now : bool
+        Whether it was computed for the report.
+    path_checked : bool
+        Whether it was recomputed.
+    path_refusal : str
+        Why it was left out, where the data contradict it.
+    inside_names : tuple of str
+        Names of the features proved to be in every optimum.
+    other_names : bool
+        Whether the result names features otherwise than the data do.
+    largest : int
+        How many loadings are drawn.
+
+    See Also
+    --------
+    write_report : What returns it.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> certpca.Facts(certpca.solve(certpca.pitprops(), 3)).refused
+    False
     """
 
     solution: Solution

@@ -1,14 +1,14 @@
 """Labels of samples, from a file of their own or from the file that holds the data."""
 
 import csv
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from certpca.formats.base import format_of
-from certpca.runtime.errors import DataFileError
+from certpca.formats.file_errors import DAMAGE
+from certpca.runtime.errors import CertpcaError, DataFileError
 
 
 def read_labels(where: str, data: str | Path, samples: int) -> tuple[str, ...]:
@@ -27,9 +27,9 @@ def read_labels(where: str, data: str | Path, samples: int) -> tuple[str, ...]:
     file = Path(where)
     try:
         found = _from_file(file, samples) if file.is_file() else _from_column(where, Path(data))
-    except DataFileError:
+    except CertpcaError:
         raise
-    except (OSError, ValueError, KeyError, EOFError, csv.Error, zipfile.BadZipFile) as error:
+    except DAMAGE as error:
         msg = f"labels cannot be read from {where!r}: {error}"
         raise DataFileError(msg) from error
     if len(found) != samples:

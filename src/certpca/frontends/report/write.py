@@ -11,10 +11,9 @@ from certpca.frontends.report.markdown import to_markdown
 from certpca.frontends.report.page import to_html
 from certpca.frontends.report.picture import save_picture
 from certpca.intake import DataOptions
-from certpca.results.files import write_text_whole
 from certpca.results.path import Path as SparsityPath
 from certpca.results.solution import Solution
-from certpca.runtime.atomic_write import require_writable
+from certpca.runtime.atomic_write import require_writable, write_text_whole
 from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.errors import InvalidProblemError
 from certpca.verbs.validation import checked_limits, checked_whole, named_arguments

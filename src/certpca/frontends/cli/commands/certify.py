@@ -10,6 +10,7 @@ from certpca.frontends.cli.options import (
     add_proof_options,
     add_result_options,
 )
+from certpca.frontends.cli.solver_options import add_solver_options, chosen_solver
 
 HELP = "prove an upper bound for a data file"
 READS_FILES = True
@@ -18,6 +19,7 @@ READS_FILES = True
 def add_options(command: argparse.ArgumentParser) -> None:
     """Describe the options."""
     add_data_options(command)
+    add_solver_options(command)
     command.add_argument("--warm", metavar="FILE", help="start from an earlier certificate of the same data")
     command.add_argument("--no-branching", action="store_true", help="do not split regions of directions")
     command.add_argument(
@@ -33,14 +35,16 @@ def run(options: argparse.Namespace) -> int:
     from certpca.frontends.cli.command_run import run_on_file
     from certpca.frontends.cli.terminal import print_certificate
     from certpca.results.certificate import Certificate
-    from certpca.results.files import certificate_to_dict, load_certificate, save_certificate
+    from certpca.results.codec import certificate_to_dict
+    from certpca.results.files import load_certificate, save_certificate
     from certpca.verbs.certify import certify
 
+    solver = chosen_solver(options)
     warm = load_certificate(options.warm) if options.warm else None
 
     def prove(data: Any, **given: Any) -> Certificate:
         asked = {"branching": not options.no_branching, "depth": options.depth, "warm": warm}
-        return certify(data, options.sparsity, **asked, **given)
+        return certify(data, options.sparsity, solver, **asked, **given)
 
     def fields(certificate: Certificate) -> dict[str, Any]:
         assert certificate.status is not None

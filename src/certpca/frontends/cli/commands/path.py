@@ -8,6 +8,7 @@ from certpca.frontends.cli.options import (
     add_proof_options,
     add_result_options,
 )
+from certpca.frontends.cli.solver_options import add_solver_options, chosen_solver
 
 HELP = "find sparse components for several sparsities at once"
 READS_FILES = True
@@ -16,6 +17,7 @@ READS_FILES = True
 def add_options(command: argparse.ArgumentParser) -> None:
     """Describe the options."""
     add_data_options(command, several=True)
+    add_solver_options(command)
     command.add_argument("--certify", action="store_true", help="also prove how far from the optimum each can be")
     command.add_argument("--plot", metavar="FILE", help="draw what is captured and proved (png, svg or pdf)")
     add_proof_options(command)
@@ -27,12 +29,14 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
     from certpca.frontends.cli.command_run import run_on_file
     from certpca.plots import save
-    from certpca.results.files import save_path, solution_to_dict
+    from certpca.results.codec import solution_to_dict
+    from certpca.results.files import save_path
     from certpca.verbs.path import path
 
+    solver = chosen_solver(options)
     return run_on_file(
         options,
-        lambda data, **given: path(data, options.sparsities, certify=options.certify, **given),
+        lambda data, **given: path(data, options.sparsities, solver, certify=options.certify, **given),
         proving=options.certify,
         show=print,
         fields=lambda found: {"solutions": [solution_to_dict(solution) for solution in found.solutions]},

@@ -54,8 +54,9 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
     from certpca.frontends.cli.terminal import print_proof
     from certpca.readers.reading import as_options
+    from certpca.results.codec import proof_to_dict
     from certpca.results.errors import CertificateError
-    from certpca.results.files import load_certificate, proof_to_dict
+    from certpca.results.files import load_certificate
     from certpca.verbs.verify import verify
 
     certificate = load_certificate(options.certificate)

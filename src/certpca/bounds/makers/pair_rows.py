@@ -1,0 +1,40 @@
+"""Pairs of features: small supports among many features, with a search tree over those that are left."""
+
+from certpca.bounds.makers.search_tree import UP_TO
+from certpca.bounds.pair_rows.search import search as search_pairs
+from certpca.bounds.pair_rows.strongest import strongest
+from certpca.bounds.proof_search import ProofSearch
+
+ORDER = 35
+KINDS = ("pair-rows",)
+LARGEST_SUPPORT = 100  # beyond it most features matter to each other, and other bounds are tighter
+LARGEST_FACTOR = 1 << 29  # numbers in memory, in single precision
+MOST_SECONDS = 60.0  # for the proof
+TIME = 2.5  # to begin with, as a multiple of that
+
+
+def applies(search: ProofSearch) -> bool:
+    """Whether supports are small, features many, and all pairs of them soon looked at."""
+    size, proof = search.operator.size, search.costs.pairs()
+    if not search.goal.branching or size <= UP_TO or search.costs.depth * size > LARGEST_FACTOR:
+        return False
+    in_time = proof <= MOST_SECONDS and search.fits(TIME * proof)
+    return 2 <= search.sparsity <= min(LARGEST_SUPPORT, size // 2) and in_time
+
+
+def seconds(search: ProofSearch) -> float:
+    """Return nothing: where time is short it does not apply, and other makers may."""
+    del search
+    return 0.0
+
+
+def make(search: ProofSearch) -> None:
+    """Look at all pairs, tighten the point on the rows that matter, and prove what came of it."""
+    progress, proof = search.progress, search.costs.pairs()
+    pairs = strongest(search.incumbent.operator.factor(), search.sparsity - 1, lambda: progress.late(proof))
+    if pairs is None:
+        return
+    found = search_pairs(pairs, search.sparsity, search.incumbent, search.goal, progress, proof)
+    if search.improves(found.bound):
+        search.offer(search.proved_once("pairs-certificate", "pair-rows", found.evidence, found.tree))
+    search.over = search.finished()

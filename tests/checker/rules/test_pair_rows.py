@@ -1,0 +1,128 @@
+"""The rule of `pair-rows`: whatever is stored, no support captures more than it says."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import certpca
+from certpca.checker import check, examine
+from certpca.results.certificate import Certificate
+from certpca.results.errors import CertificateError
+from tests.brute_force import brute_force
+
+
+def made(data: np.ndarray, k: int, steps: int | None = None) -> Certificate:
+    """Certify where few pairs of features matter, from a first dual point that leaves too many for a tree."""
+    budget = None if steps is None else certpca.Budget(steps=steps)
+    return certpca.certify(data, k, target_gap=1e-6, budget=budget)
+
+
+def planted(rng: np.random.Generator, rows: int, size: int) -> np.ndarray:
+    data = rng.standard_normal((rows, size))
+    data[:, :5] += rng.standard_normal((rows, 1))
+    return data
+
+
+def test_optima_are_proved_and_features_decided(rng):
+    data = planted(rng, 60, 700)
+    certificate = made(data, 5)
+    proof = check(certificate, certpca.from_data(data).source())
+    assert proof.gap < 1e-6
+    assert proof.outside.size > 600
+    assert not set(proof.outside.tolist()) & set(certificate.support.tolist())
+
+
+def test_the_first_bound_alone(rng):
+    data = planted(rng, 60, 700)
+    found = replace(made(data, 5), tree=None)
+    kept = {name: array for name, array in found.evidence.items() if name.startswith("rows_") and name != "rows_left"}
+    proof = examine(replace(found, evidence=kept), certpca.from_data(data).source())
+    assert found.objective < proof.upper_bound < 1.2 * found.objective
+
+
+@given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 5), choice=st.data())
+@settings(max_examples=150, deadline=None)
+def test_any_stored_number_gives_a_valid_bound(seed, k, choice):
+    rng = np.random.default_rng(seed)
+    data = rng.standard_normal((rng.integers(3, 12), 8)) * 10.0 ** rng.uniform(-2, 2, 8)
+    certificate = _certificate(data, k)
+    count = int(rng.integers(1, 9))
+    own = np.sort(rng.choice(8, count, replace=False))
+    matrix = np.cov(data.T)
+    near = choice.draw(st.booleans())  # U like the matrix, or anything
+    u = matrix[np.ix_(own, own)] * (
+        rng.uniform(0.5, 1.5, (count, count)) if near else rng.standard_normal((count, count))
+    )
+    size = 10.0 ** rng.uniform(-3, 3) * np.abs(np.diagonal(matrix)).max()
+    evidence = {
+        "rows_scale": np.float64(1.0),
+        "rows_features": own,
+        "rows_pairs": (np.triu(u) + np.tril(rng.standard_normal((count, count)) * size / 10, -1)).astype(np.float32),
+        "rows_alpha": rng.uniform(0.01, 1, count) * size,
+        "rows_shift": np.float64(rng.standard_normal() * size),
+        "rows_rest": np.float64(rng.uniform(0.01, 1) * size),
+    }
+    proof = examine(replace(certificate, evidence=evidence), certpca.from_data(data).source())
+    optimum, support = brute_force(matrix, k)
+    assert proof.upper_bound >= optimum * (1 - 1e-13)
+    assert not set(proof.outside.tolist()) & set(support)
+    # Leaving out features costs no support, whatever is said to be left.
+    left = np.sort(rng.choice(8, int(rng.integers(k, 9)), replace=False))
+    tree = [[{"leaf": "eigenvalue"}]]
+    listed = {**evidence, "rows_left": left, "scale": np.float64(1.0)}
+    proof = examine(replace(certificate, evidence=listed, tree=tree), certpca.from_data(data).source())
+    assert proof.upper_bound >= optimum * (1 - 1e-13)
+
+
+def _certificate(data: np.ndarray, k: int) -> Certificate:
+    certificate = certpca.certify(data, k, budget=certpca.Budget(steps=1), branching=False)
+    return replace(certificate, kind="pair-rows", evidence={}, tree=None, outside=0, inside=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("alpha", np.array([0.0] * 5), "not positive"),
+        ("alpha", np.array([1.0, -1.0, 1.0, 1.0, 1.0]), "not positive"),
+        ("alpha", np.array([1e-200] * 5), "not positive"),
+        ("alpha", np.ones(4), "wrong shape"),
+        ("rest", np.float64(0.0), "not positive"),
+        ("rest", np.float64(np.nan), "not finite"),
+        ("scale", np.float64(-1.0), "not positive"),
+        ("pairs", np.ones((5, 4), dtype=np.float32), "wrong shape"),
+        ("features", np.array([0, 1, 2, 3, 8]), "out of range"),
+        ("features", np.array([0, 1, 1, 2, 3]), "not sorted"),
+        ("pairs", np.full((5, 5), 3e38, dtype=np.float32), "overflow|proves nothing"),
+    ],
+)
+def test_nonsense_is_refused(rng, name, value, why):
+    data = rng.standard_normal((20, 8))
+    evidence = {
+        "scale": np.float64(1.0),
+        "features": np.arange(5),
+        "pairs": np.zeros((5, 5), dtype=np.float32),
+        "alpha": np.ones(5),
+        "shift": np.float64(0.0),
+        "rest": np.float64(1.0),
+        name: value,
+    }
+    certificate = replace(_certificate(data, 3), evidence={f"rows_{key}": array for key, array in evidence.items()})
+    if why.startswith("overflow"):
+        source = certpca.from_data(data * 1e-150).source()
+        certificate = replace(certificate, fingerprint=_certificate(data * 1e-150, 3).fingerprint)
+    else:
+        source = certpca.from_data(data).source()
+    with pytest.raises(CertificateError, match=why):
+        examine(certificate, source)
+
+
+@pytest.mark.parametrize("power", [-400, 400])
+def test_any_units(power, rng):
+    data = planted(rng, 60, 700)
+    plain, moved = made(data, 5), made(np.ldexp(data, power), 5)
+    assert plain.kind == moved.kind == "pair-rows"
+    assert np.ldexp(moved.upper_bound, -2 * power) == pytest.approx(plain.upper_bound, rel=1e-6)
+    assert certpca.verify(moved, np.ldexp(data, power)).gap < 1e-5
