@@ -95,7 +95,7 @@ def test_no_level_proves_too_much(seed: int, kind: str, form: str) -> None:
             evidence = evidence_for(rng, prepared.depth, scale)
             point = level_point_of(prepared, evidence)
             bound = prepared.lift(point.bound(sparsity))
-            objective = float(min(Fraction(max(optimum - near, 0.0)) * judge.unit, 10**300)) / prepared.unit
+            objective = float(min(Fraction(max(optimum - near, 0.0)) * judge.unit, Fraction(10**300))) / prepared.unit
             outside, inside = screen_levels(prepared, point, sparsity, objective)
     except CertificateError:
         return

@@ -1,4 +1,4 @@
-from itertools import islice
+from itertools import combinations, islice
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from certpca.bounds.near_one import in_data_units
 from certpca.bounds.proving import Prover
 from certpca.checker.data import prepare
 from certpca.checker.level_points import level_point_of
+from certpca.checker.level_screening import screen_levels
 from tests.brute_force import brute_force
 
 
@@ -52,6 +53,30 @@ def test_bounds_are_above_the_optimum_and_near_it(seed, samples, size):
     assert bound >= best * (1 - 1e-12)
     assert bound <= 1.5 * best
     assert bound == pytest.approx(found.bound, rel=1e-4)
+
+
+def test_features_are_decided_as_every_optimum_has_them(rng):
+    decided = 0
+    for _ in range(8):
+        size, sparsity = 10, int(rng.integers(2, 5))
+        operator = certpca.from_data(spiked(rng, 12, size, 3.0))
+        matrix = operator.submatrix(np.arange(size))
+        best, _ = brute_force(matrix, sparsity)
+        search, at, _ = search_for(operator, sparsity)
+        *_, at = search.rounds(at)
+        prepared = prepare(operator.source())
+        point = level_point_of(prepared, level_evidence(at.best.directions, at.best.levels))
+        outside, inside = screen_levels(prepared, point, sparsity, best * (1 - 1e-9) / prepared.unit)
+        decided += int(outside.sum()) + int(inside.sum())
+        values = {
+            support: np.linalg.eigvalsh(matrix[np.ix_(support, support)])[-1]
+            for support in combinations(range(size), sparsity)
+        }
+        for feature in np.flatnonzero(outside):
+            assert max(value for support, value in values.items() if feature in support) < best * (1 - 1e-9)
+        for feature in np.flatnonzero(inside):
+            assert max(value for support, value in values.items() if feature not in support) < best * (1 - 1e-9)
+    assert decided >= 20
 
 
 @pytest.mark.parametrize("sparsity", [4, 15])

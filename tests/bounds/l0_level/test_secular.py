@@ -1,3 +1,5 @@
+from typing import Any
+
 import array_api_strict
 import numpy as np
 import pytest
@@ -46,17 +48,14 @@ def test_array_libraries_and_compiled_loops_agree(library, rng, monkeypatch):
     pulls = rng.standard_normal((200, 7)), rng.standard_normal(200), rng.random(200), rng.random(200)
     theta, norm, *_ = expected = secular.factors(b, rest, weights, other, np.zeros(200))
     slopes = secular.derivatives(b, rest, weights, other, (theta, norm), pulls)
-    xp = np
-    if library == "strict":
-        xp = array_api_strict
-    else:
-        monkeypatch.setattr(secular, "_compiled", lambda: None)
-    there = [xp.asarray(part) for part in (b, rest, weights)]
-    found = secular.factors(*there, other, xp.asarray(np.zeros(200)))
+    xp: Any = array_api_strict if library == "strict" else np
+    monkeypatch.setattr(secular, "_compiled", lambda: None)
+    b, rest, weights = (xp.asarray(part) for part in (b, rest, weights))
+    found = secular.factors(b, rest, weights, other, xp.asarray(np.zeros(200)))
     for one, two in zip(found, expected, strict=True):
         np.testing.assert_allclose(np.asarray(one), two, rtol=1e-8, atol=1e-12)
-    solved = tuple(xp.asarray(part) for part in (theta, norm))
-    again = secular.derivatives(*there, other, solved, tuple(xp.asarray(part) for part in pulls))
+    solved = xp.asarray(theta), xp.asarray(norm)
+    again = secular.derivatives(b, rest, weights, other, solved, tuple(xp.asarray(part) for part in pulls))
     for one, two in zip(again, slopes, strict=True):
         np.testing.assert_allclose(np.asarray(one), two, rtol=1e-7, atol=1e-9 * np.abs(two).max())
 
