@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from certpca.bounds.l0_level.secular import derivatives, factors
-from certpca.runtime.arrays import Array, Vector, device_of, namespace, to_vector
+from certpca.runtime.arrays import Array, Vector, device_of, is_host, namespace, to_vector
 
 NEGLIGIBLE = 1e-9  # share of an eigenvector in the softmax
 
@@ -97,6 +97,7 @@ class Model:
         self.known = int(along.shape[1])
         self._theta = self._there(np.zeros(along.shape[0]))
         self._squares: dict[int, Array] = {}
+        self._buffer: Array = None
 
     def _there(self, values: Vector) -> Array:
         host = np.ascontiguousarray(values)  # not every library takes arrays that run backwards
@@ -127,13 +128,21 @@ class Model:
         return theta, norm, z, other, b, rest
 
     def rows(self, levels: Levels, z: Array, other: Array) -> Array:
-        """Return Q: what every dual vector has along the known directions."""
+        """Return Q: what every dual vector has along the known directions; the next call may write over it."""
         xp, dtype = self.xp, self.along.dtype
         inverse = xp.astype(self._there(np.asarray(np.linalg.inv(levels.frame).T, dtype=np.float64)), dtype)
         mine = z @ inverse
         if levels.width == self.known:
             return mine
-        return xp.concat([mine, self.along[:, levels.width :] * xp.astype(other, dtype)[:, None]], axis=1)
+        if not is_host(mine):
+            return xp.concat([mine, self.along[:, levels.width :] * xp.astype(other, dtype)[:, None]], axis=1)
+        # The same memory serves all evaluations: new pages cost more than everything else in one of them.
+        if self._buffer is None:
+            self._buffer = np.empty_like(self.along)
+        self._buffer[:, : levels.width] = mine
+        scale = other.astype(dtype)[:, None]
+        np.multiply(self.along[:, levels.width :], scale, out=self._buffer[:, levels.width :])
+        return self._buffer
 
     def spectrum(self, levels: Levels, sparsity: int, rows: Array, other: Array) -> tuple[Vector, Vector, float]:
         """Return eigenvalues and eigenvectors in the known directions, and what stands for the others."""
