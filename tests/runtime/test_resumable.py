@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from certpca.runtime.arrays import Array, Indices, Vector
-from certpca.runtime.budget import Budget, OutOfTimeError, Progress
+from certpca.runtime.budget import Budget, Progress
 from certpca.runtime.checkpoint import Checkpoint, CheckpointFolder, opened
 from certpca.runtime.errors import DataFileError
+from certpca.runtime.lateness import OutOfTimeError
 from certpca.runtime.packing import MADE_AGAIN, Kept
 from certpca.runtime.resumable import once, resumable
 

@@ -16,12 +16,12 @@ def evaluations(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
     """Note which supports were evaluated by anybody but the checker."""
     seen: list[tuple[int, ...]] = []
     kinds = type(certpca.from_data(np.eye(3))).__mro__
-    owner = next(kind for kind in kinds if "quadratic_form" in vars(kind))
+    owner: Any = next(kind for kind in kinds if "quadratic_form" in vars(kind))
     original = owner.quadratic_form
 
     def noted(operator: Operator, support: Any, loadings: Any) -> float:
         seen.append(tuple(support))
-        return original(operator, support, loadings)
+        return float(original(operator, support, loadings))
 
     monkeypatch.setattr(owner, "quadratic_form", noted)
     return seen

@@ -17,7 +17,7 @@ from certpca.operators import Operator
 from certpca.results.certificate import Certificate
 from certpca.results.evidence_forms import parts_of
 from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
-from certpca.runtime.budget import Late, never
+from certpca.runtime.lateness import Late, never
 from certpca.search.krylov import leading_on_support
 from certpca.search.swaps import SwapSearch
 

@@ -1,22 +1,20 @@
 """Limits on work, the history of a run, and the ears that listen to it.
 
-A limit on time is one moment, the deadline, for the whole of a call: what it does first leaves less for what it does
-next. A part of a call gets a share of the time that is left; a signal or a listener that ends one part ends all.
+A limit on time is one moment, the deadline of the whole call. A part of it gets a share of the time that is left; a
+signal or a listener that ends one part ends all.
 """
 
 import contextlib
 import math
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from numbers import Real
-from types import FrameType
 from typing import Any
 
 from certpca.runtime.checkpoint import Checkpoint
 from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.interrupts import Call
 from certpca.runtime.packing import Adopt, Kept
 from certpca.runtime.rounded import times_two_to
 
@@ -94,41 +92,13 @@ class Step:
 
 
 Listener = Callable[[Step], object]
-Late = Callable[[], bool]  # whether a long step must end now
-
-
-class OutOfTimeError(Exception):
-    """Leaves a computation that has nothing to show before its end; never leaves the package."""
-
-
-def never() -> bool:
-    """Say that there is time."""
-    return False
-
-
-def require_time(late: Late) -> None:
-    """Leave a computation that has nothing to show before its end, where it gets late."""
-    if late():
-        raise OutOfTimeError
-
-
-@dataclass(slots=True)
-class _Call:
-    """What all parts of a call share."""
-
-    signal: int | None = None  # that ended it
-    stopped: bool = False  # by a listener
-    listening: bool = False  # for signals
 
 
 class Progress:
     """Counts steps against a budget, keeps the history and tells the listener.
 
-    A listener that returns ``False`` ends the run; so does the first Ctrl-C. With a checkpoint, states that are stored
-    take the history and the seconds with them; limits are for this process alone.
-
-    `cut_short` says whether that happened, or a limit ended anything: it is set when somebody asks whether to go on and
-    is told not to.
+    A listener that returns ``False`` ends the run; so does the first Ctrl-C. `cut_short` says whether that happened, or
+    a limit ended anything. With a checkpoint, states that are stored take the history and the seconds with them.
 
     Parameters
     ----------
@@ -168,7 +138,7 @@ class Progress:
         self._steps = 0
         self._history: list[Step] = []
         self.power = 0  # steps are told in units of the data: those of the algorithm times two to this
-        self._call = _Call()
+        self._call = Call()
         self._whole: Progress | None = None  # what this is a part of
 
     def part(
@@ -179,9 +149,7 @@ class Progress:
         after: "Progress | None" = None,
         quiet: bool = False,
     ) -> "Progress":
-        """Return the progress of a part of the run, with a share of the time that is left.
-
-        Steps are counted anew.
+        """Return the progress of a part of the run, which counts steps anew, with a share of the time that is left.
 
         Parameters
         ----------
@@ -397,8 +365,7 @@ class Progress:
         """Whether nothing was left out for want of time, so that what was found is what any run would find."""
         return not self.exhausted and not self.cut_short
 
-    @contextlib.contextmanager
-    def until_interrupted(self, *, terminated: bool = False) -> Iterator[None]:
+    def until_interrupted(self, *, terminated: bool = False) -> contextlib.AbstractContextManager[None]:
         """Let the first Ctrl-C end the call at its next step, and the second raise.
 
         Parameters
@@ -406,32 +373,12 @@ class Progress:
         terminated : bool
             So does the signal SIGTERM. Only a program that writes its answer and ends may ask for that.
 
-        Yields
-        ------
-        None
-            While signals are listened for.
+        Returns
+        -------
+        context manager
+            Inside it signals are listened for.
         """
-        if self._call.listening or threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)[: 1 + terminated]}
-
-        def interrupt(number: int, _frame: FrameType | None) -> None:
-            self._call.signal = number
-            restore()
-
-        def restore() -> None:
-            for number, handler in previous.items():
-                signal.signal(number, handler)
-
-        for number in previous:
-            signal.signal(number, interrupt)
-        self._call.listening = True
-        try:
-            yield
-        finally:
-            self._call.listening = False
-            restore()
+        return self._call.until_interrupted(terminated=terminated)
 
 
 def begun(

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from certpca.runtime.budget import OutOfTimeError, Progress
+from certpca.runtime.budget import Progress
+from certpca.runtime.lateness import OutOfTimeError
 from certpca.runtime.packing import Adopt, Kept
 
 State = TypeVar("State")

@@ -17,8 +17,8 @@ import numpy as np
 from certpca.operators.base import Operator
 from certpca.operators.views import Precise
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, to_vector
-from certpca.runtime.budget import Late, OutOfTimeError, never, require_time
 from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.lateness import Late, OutOfTimeError, never, require_time
 
 Method = Literal["krylov", "lanczos", "exact"]
 METHODS: tuple[Method, ...] = ("krylov", "lanczos", "exact")

@@ -17,7 +17,7 @@ import numpy as np
 
 from certpca.operators.base import Operator
 from certpca.runtime.arrays import Array, Indices, Vector, to_numpy, to_vector, top_k
-from certpca.runtime.budget import Late, never
+from certpca.runtime.lateness import Late, never
 from certpca.search.krylov import leading_on_support
 
 GAIN_TOLERANCE = 1e-10  # relative improvement below which two supports count as equal

@@ -31,11 +31,11 @@ def planted(samples: int, size: int, groups: int, strength: float) -> Vector:
 
 
 def _cover(**more: Any) -> certpca.Certificate:
-    return certpca.certify(planted(25, 700, 2, 1.0), 8, target_gap=0.12, **more)
+    return certpca.certify(planted(15, 600, 0, 0.0), 110, target_gap=0.32, **more)
 
 
 def _shrunk(**more: Any) -> certpca.Certificate:
-    return certpca.certify(planted(25, 700, 3, 1.5), 8, target_gap=1e-3, **more)
+    return certpca.certify(planted(25, 500, 3, 1.5), 8, target_gap=1e-3, **more)
 
 
 def _tree(**more: Any) -> certpca.Certificate:
@@ -55,7 +55,7 @@ def _branch_and_bound(**more: Any) -> certpca.Solution:
 
 
 def _certified(**more: Any) -> certpca.Solution:
-    return certpca.solve(planted(25, 700, 3, 1.5), 8, certify=True, target_gap=1e-3, **more)
+    return certpca.solve(planted(25, 500, 3, 1.5), 8, certify=True, target_gap=1e-3, **more)
 
 
 def _device(**more: Any) -> certpca.Certificate:

@@ -204,5 +204,5 @@ def test_certificate_of_a_resumed_run_holds(tmp_path: Path) -> None:
 
     RUNS["shrunk"](checkpoint=tmp_path, listener=lambda step: step.upper_bound == float("inf"))
     certificate = RUNS["shrunk"](checkpoint=tmp_path)
-    proof = certpca.verify(certificate, planted(25, 700, 3, 1.5))
+    proof = certpca.verify(certificate, planted(25, 500, 3, 1.5))
     assert proof.upper_bound <= certificate.upper_bound

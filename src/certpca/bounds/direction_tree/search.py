@@ -10,7 +10,8 @@ from certpca.bounds.goals import Goal, Incumbent
 from certpca.bounds.l0_dual.problem import DualPoint, DualProblem
 from certpca.bounds.stalling import Stall
 from certpca.runtime.arrays import Indices, Vector
-from certpca.runtime.budget import OutOfTimeError, Progress
+from certpca.runtime.budget import Progress
+from certpca.runtime.lateness import OutOfTimeError
 from certpca.runtime.resumable import resumable
 
 MORE_LEAVES = 2  # that a split of a region adds at most

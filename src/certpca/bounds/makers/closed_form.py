@@ -10,7 +10,7 @@ from certpca.bounds.proof_search import ProofSearch
 from certpca.checker.limits import LARGEST_DENSE
 from certpca.operators import Operator
 from certpca.runtime.arrays import to_vector
-from certpca.runtime.budget import Late
+from certpca.runtime.lateness import Late
 from certpca.search.krylov import leading_on_support
 
 ORDER = 10

@@ -30,7 +30,7 @@ from certpca.bounds.sdp.rank_one import Direction
 from certpca.operators.base import Operator
 from certpca.operators.views import Precise, deflated
 from certpca.runtime.arrays import Array, Indices, Vector, to_vector
-from certpca.runtime.budget import Late, OutOfTimeError, never, require_time
+from certpca.runtime.lateness import Late, OutOfTimeError, never, require_time
 from certpca.search.krylov import leading_eigenpairs
 
 DIRECTIONS = 24  # columns of R at most

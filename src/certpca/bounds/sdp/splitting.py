@@ -21,7 +21,7 @@ from certpca.bounds.l0_dual.secular import row_chunks
 from certpca.operators.base import Operator
 from certpca.operators.views import Products
 from certpca.runtime.arrays import Array, Vector, to_numpy, to_vector
-from certpca.runtime.budget import Late, never
+from certpca.runtime.lateness import Late, never
 from certpca.search.krylov import KrylovSpace, leading_eigenpairs
 
 FULL_SPECTRUM = 48  # up to this size all eigenvectors are computed

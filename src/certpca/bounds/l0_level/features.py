@@ -1,0 +1,96 @@
+"""Products with all features, wherever they are, each counted as one walk over the data."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from certpca.bounds.l0_dual.features import dual_depth, sample_space_rows
+from certpca.bounds.l0_dual.row_blocks import RowBlocks
+from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
+from certpca.runtime.arrays import Array, Vector, namespace, to_vector
+
+LARGEST_HELD_BYTES = 6 << 30
+
+
+class Features(ABC):
+    """F with `depth` rows, the directions of sample space, and a column for each of `size` features."""
+
+    def __init__(self, operator: Operator, depth: int) -> None:
+        self.operator, self.depth, self.size = operator, depth, operator.size
+        self.walks = 0
+
+    def along(self, directions: Vector) -> Array:
+        """Return Fᵀ directions, where the operator keeps its arrays, in the type that products are made in."""
+        self.walks += 1
+        return self._along(directions)
+
+    def combined(self, panel: Array) -> Vector:
+        """Return F panel on the host, in float64."""
+        self.walks += 1
+        return self._combined(panel)
+
+    @abstractmethod
+    def lengths(self) -> Vector:
+        """Return the squared length of every feature."""
+
+    @abstractmethod
+    def _along(self, directions: Vector) -> Array: ...
+
+    @abstractmethod
+    def _combined(self, panel: Array) -> Vector: ...
+
+
+class HeldFeatures(Features):
+    """Features that fit in memory, on the host, on a device, or on the workers of a cluster."""
+
+    def __init__(self, operator: Operator, rows: RowBlocks | None = None) -> None:
+        self._rows = sample_space_rows(operator) if rows is None else rows
+        super().__init__(operator, self._rows.shape[1])
+
+    def lengths(self) -> Vector:
+        """Return the squared length of every feature."""
+        return to_vector(self._rows.lengths())
+
+    def _along(self, directions: Vector) -> Array:
+        return self._rows.times(directions)
+
+    def _combined(self, panel: Array) -> Vector:
+        rows = self._rows
+        there = rows.xp.astype(panel, rows.dtype, copy=False)
+        parts = [there[part, :] for part in rows.bounds]
+        return to_vector(rows.place.sum("combination", _combined, rows.parts, parts))
+
+
+class WalkedFeatures(Features):
+    """Features that stay where they are: every product reads them once."""
+
+    def __init__(self, operator: Operator) -> None:
+        self._factor = operator.factor()
+        super().__init__(operator, self._factor.depth)
+
+    def lengths(self) -> Vector:
+        """Return the diagonal of the matrix."""
+        return to_vector(self.operator.diagonal())
+
+    def _along(self, directions: Vector) -> Array:
+        operator = self.operator
+        there = operator.xp.asarray(directions, dtype=operator.xp.float32, device=operator.device)
+        return self._factor.transposed_times(there)
+
+    def _combined(self, panel: Array) -> Vector:
+        return to_vector(self._factor.times(panel))
+
+
+def features_of(operator: Operator) -> Features:
+    """Hold the features where they fit, in the sample space that the checker will use."""
+    depth = dual_depth(operator)
+    if depth > LARGEST_FORMED_SIZE or 4 * depth * operator.size > LARGEST_HELD_BYTES:
+        return WalkedFeatures(operator)
+    return HeldFeatures(operator)
+
+
+def _combined(rows: Array, panel: Array) -> Array:
+    xp = namespace(rows)
+    if isinstance(rows, np.ndarray):  # a tall matrix on the left is multiplied twice as fast turned round
+        return (panel.T @ rows).T
+    return xp.matrix_transpose(rows) @ panel

@@ -1,0 +1,259 @@
+"""The search for levels: cheap descents on what is known of the features, and walks over them that add to that.
+
+A round minimises the smoothed bound of the model by a quasi-Newton method, without touching the data, and then corrects
+it: the leading eigenvectors of the bound's matrix within the known directions are multiplied by the whole matrix, which
+takes two walks, and what is new joins the known directions. So eigenvectors that the descent made large elsewhere are
+found, as in a cutting-plane method. The leading eigenvectors get levels of their own, and the smoothing falls once a
+descent comes to its end; falling sooner leaves it at a worse point.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+
+from certpca.bounds.l0_level.features import Features
+from certpca.bounds.l0_level.model import Levels, Model
+from certpca.bounds.l0_level.space import Space, lead_space, spread_axes, trimmed
+from certpca.bounds.pair_bound.quasi_newton import descend
+from certpca.runtime.arrays import Array, Vector, to_vector
+
+FULL_UP_TO = 200  # directions of sample space up to which all have levels of their own
+BEGIN_WIDTH = 32  # directions multiplied at a time: as many as cost no more than one, where memory is the limit
+KRYLOV_ROUNDS = 2
+FIRST_LEVELS = 12  # directions that have levels of their own from the start
+MORE_LEVELS = 8  # that get them at a time
+MOST_LEVELS = 64
+CORRECTED = 24  # eigenvectors that are multiplied by the whole matrix
+SMOOTHINGS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5)  # relative to the bound
+STEPS = 100  # of a descent
+MEMORY = 40
+ENDED = 1e-4  # of the smoothing: decreases below that end a descent
+DESCENTS = 3  # at one smoothing, at most
+SLOW = 0.02  # of the gap: a round that closes less is the last at its smoothing
+PATIENCE = 2  # rounds at the last smoothing
+LITTLE = 2e-3  # of the gap, that a round must close to count
+START_SHARES = (0.2, 0.05)  # of the density that is spread over all directions,
+START_LEVELS = (0.25, 0.5, 0.8)  # and levels relative to the k-th largest feature along the first direction
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """Levels on the directions W, and about the bound they prove, all in the units of the matrix."""
+
+    directions: Vector
+    levels: Levels
+    bound: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnLevels:
+    """Where a search stands: all that its next round depends on.
+
+    `basis` are the known directions, `levels` those of its first columns; `stage` is the number of the smoothing,
+    `descents` how many there were at it, and `idle` the rounds at the last one that did not help.
+    """
+
+    basis: Vector
+    levels: Levels
+    best: Found
+    unevenness: float = 1.0
+    stage: int = 0
+    descents: int = 0
+    idle: int = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether more rounds would hardly help."""
+        return self.idle >= PATIENCE
+
+
+class LevelSearch:
+    """Makes rounds for one sparsity.
+
+    Parameters
+    ----------
+    features
+        Where products come from; `features.walks` counts them.
+    sparsity
+        k of the bound.
+    objective
+        What the best loadings known capture.
+    late
+        Whether to stop; asked between two evaluations.
+    """
+
+    def __init__(
+        self, features: Features, sparsity: int, objective: float, late: Callable[[], bool] = lambda: False
+    ) -> None:
+        self.features, self.sparsity, self.objective, self._late = features, sparsity, objective, late
+        self.evaluations = 0
+        self.space = Space(features, objective)
+        self._full = features.depth <= FULL_UP_TO
+        self._levels = Levels(np.eye(0), np.empty(0), 1.0, 1.0)
+        self._unevenness = 1.0
+
+    def at(self, sparsity: int, objective: float) -> "LevelSearch":
+        """Return a search for another sparsity that shares what is known; `begin` it where this one ended."""
+        other = copy(self)
+        other.sparsity, other.objective = sparsity, objective
+        return other
+
+    def start(self, directions: Vector) -> OnLevels:
+        """Begin with directions of sample space, that of the best loadings first."""
+        width = self.features.depth if self._full else min(BEGIN_WIDTH, self.features.depth)
+        lead_space(self.space, directions, width, 0 if self._full else KRYLOV_ROUNDS)
+        bound, self._levels = self._first(min(directions.shape[1], self.space.known))
+        return self._state(self._found(bound * self.space.scale))
+
+    def begin(self, at: OnLevels) -> OnLevels:
+        """Go on from where a search for another sparsity ended."""
+        self._take_up(at)
+        bound = float(self._spectrum(self._model(), self.sparsity)[2][-1])
+        return self._state(self._found(bound * self.space.scale))
+
+    def bound_at(self, at: OnLevels, sparsity: int) -> float:
+        """Return about the bound that levels prove for any sparsity; it takes no walk."""
+        self._take_up(at)
+        return float(self._spectrum(self._model(), sparsity)[2][-1]) * self.space.scale
+
+    def images(self, at: OnLevels, count: int) -> Vector:
+        """Return what all features have along the leading eigenvectors of the bound's matrix; it takes no walk."""
+        self._take_up(at)
+        vectors = self._spectrum(self._model(), self.sparsity)[3][:, -count:]
+        return to_vector(self.space.along @ self.space.there(vectors))
+
+    # --- rounds -------------------------------------------------------------------------------------------------------
+
+    def rounds(self, at: OnLevels) -> Iterator[OnLevels]:
+        """Make rounds until they do not help any more, or it is late."""
+        while not at.done:
+            at = self.step(at)
+            yield at
+            if self._late():
+                return
+
+    def step(self, at: OnLevels) -> OnLevels:
+        """Make a round: a descent, a correction, and levels for the leading eigenvectors."""
+        self._take_up(at)
+        ended = self._descend(SMOOTHINGS[min(at.stage, len(SMOOTHINGS) - 1)])
+        bound = self._corrected() * self.space.scale
+        best = self._found(bound) if bound < at.best.bound else at.best
+        added = self._widen()
+        stage, descents, idle = at.stage, at.descents + 1, at.idle
+        closed, gap = at.best.bound - best.bound, best.bound - self.objective
+        if ended or descents >= DESCENTS or closed < SLOW * gap:
+            stage, descents = stage + 1, 0
+        if stage >= len(SMOOTHINGS):
+            idle = 0 if closed > LITTLE * gap or added else idle + 1
+        return self._state(best, stage, descents, idle)
+
+    def _take_up(self, at: OnLevels) -> None:
+        """Know what a state knows, which takes a walk where another process, or another search, left it."""
+        if at.basis is not self.space.basis:
+            self.space.take_up(at.basis)
+        self._levels, self._unevenness = at.levels.times(1 / self.space.scale), at.unevenness
+
+    def _state(self, best: Found, stage: int = 0, descents: int = 0, idle: int = 0) -> OnLevels:
+        levels = self._levels.times(self.space.scale)
+        return OnLevels(self.space.basis, levels, best, self._unevenness, stage, descents, idle)
+
+    def _found(self, bound: float) -> Found:
+        width = self._levels.width
+        return Found(self.space.basis[:, :width].copy(), self._levels.times(self.space.scale), bound)
+
+    def _descend(self, smoothing: float) -> bool:
+        """Minimise the smoothed bound of the model; say whether that came to its end."""
+        model, base, k = self._model(), self._levels, self.sparsity
+        still = np.zeros(base.steps())
+        relative = smoothing * max(float(self._spectrum(model, k)[2][-1]), np.finfo(float).tiny)
+        best, before = (math.inf, still), self.evaluations
+
+        def function(step: Vector) -> tuple[float, Vector]:
+            nonlocal best
+            self.evaluations += 1
+            try:
+                found = model.evaluate(base, step, k, relative)
+            except np.linalg.LinAlgError:  # a frame that is singular, or not a number
+                return math.inf, still
+            if not math.isfinite(found.value) or not np.isfinite(found.gradient).all():
+                return math.inf, still
+            if found.value < best[0]:
+                best = found.value, step.copy()
+            return found.value, found.gradient
+
+        tolerance = ENDED * relative
+        descend(function, still, steps=STEPS, tolerance=tolerance, stop=lambda _: self._late(), memory=MEMORY)
+        self._levels = base.moved(best[1])
+        return self.evaluations - before < STEPS
+
+    def _corrected(self) -> float:
+        """Add what the leading eigenvectors are multiplied into, and return about the largest eigenvalue."""
+        space, levels, k, xp = self.space, self._levels, self.sparsity, self.space.xp
+        if space.known + CORRECTED > space.most and not space.whole:
+            trimmed(space, levels, self._model(), 2 * CORRECTED)
+        rows, other, values, vectors, beyond = self._spectrum(self._model(), k)
+        if space.whole:
+            return float(values[-1])
+        mean = (beyond - k * levels.level) / self._unevenness
+        leading = rows @ space.there(vectors[:, -CORRECTED:])
+        added = space.add(space.combined(leading * xp.astype(other, rows.dtype)[:, None]))
+        rows, _, values, _, _ = self._spectrum(self._model(), k)
+        if added and mean > 0:
+            fresh = to_vector(xp.matrix_transpose(rows[:, -added:]) @ rows[:, -added:])
+            self._unevenness = min(max(float(np.linalg.eigvalsh(fresh)[-1]) / mean, 1.0), 20.0)
+        return float(values[-1])
+
+    def _widen(self) -> int:
+        """Give the leading eigenvectors levels of their own, and return how many had none."""
+        space, levels = self.space, self._levels
+        if self._full:  # few enough for all to have them, once those that matter most have settled
+            self._levels = levels.wider(space.known - levels.width)
+            return self._levels.width - levels.width
+        room = min(MOST_LEVELS, space.known) - levels.width
+        if room < MORE_LEVELS:
+            return 0
+        vectors = self._spectrum(self._model(), self.sparsity)[3]
+        count = space.lead(vectors[:, -MORE_LEVELS:], levels.width)
+        self._levels = levels.wider(count)
+        return count
+
+    # --- parts --------------------------------------------------------------------------------------------------------
+
+    def _model(self) -> Model:
+        return self.space.model(self._unevenness)
+
+    def _spectrum(self, model: Model, sparsity: int) -> tuple[Array, Array, Vector, Vector, float]:
+        """Return what dual vectors have along known directions and of others, and the spectrum of the bound there."""
+        _, _, z, other, _, _ = model.factors(self._levels)
+        rows = model.rows(self._levels, z, other)
+        return rows, other, *model.spectrum(self._levels, sparsity, rows, other)
+
+    def _first(self, given: int) -> tuple[float, Levels]:
+        """Lean on the first direction, with a number as the level: the best of a few."""
+        space, k, depth = self.space, self.sparsity, self.features.depth
+        space.turn(spread_axes(space, given), given)
+        width = min(space.known, given + FIRST_LEVELS)
+        along = to_vector(space.along[:, :width])
+        energies, trace = np.square(along).sum(axis=0), float(space.lengths.sum())
+        beyond = max(trace - float(energies.sum()), 0.0) / max(depth - width, 1)
+        own = along[:, 0] ** 2
+        level = max(float(np.partition(own, own.size - k)[own.size - k]), 1e-9 * float(own.max()))
+        model = self._model()
+        best: tuple[float, Levels] | None = None
+        for share in START_SHARES:
+            tail = share * (0.7 * np.append(energies, beyond) / trace + 0.3 / depth)
+            tail[0] += 1 - share
+            for factor in START_LEVELS:
+                r = factor * level
+                levels = Levels(np.eye(width) / math.sqrt(r), r * tail[:-1], r, r * float(tail[-1]))
+                _, _, z, other, _, _ = model.factors(levels)
+                values, _, rest = model.spectrum(levels, k, model.rows(levels, z, other), other)
+                value = max(float(values[-1]), rest)
+                self.evaluations += 1
+                if best is None or value < best[0]:
+                    best = value, levels
+        assert best is not None
+        return best

@@ -1,0 +1,300 @@
+"""Dual points whose level is a matrix: from directions W, a matrix on them and a number to kR + Σ Y_i.
+
+The inequality is that of `rules/l0_level`; here is the arithmetic. The level is R = rI + WSWᵀ with r ≥ 0, W and S
+exactly as they are read (after scaling by powers of two, which may drop numbers below the normal range: R is made of
+what is left).
+
+R ⪰ 0. Let L hold the lengths of the columns of W, or any other positive numbers. With τ ≥ λ_max(−LSL) and
+σ ≥ λ_max(L⁻¹WᵀWL⁻¹), both proved, ξᵀRξ ≥ r|ξ|² − max(τ, 0)|L⁻¹Wᵀξ|² ≥ (r − max(τ, 0)σ)|ξ|². This `least`
+eigenvalue must not be negative; nothing is asked of W, which may be far from orthonormal. Entries of LSL round twice,
+so the matrix is off by at most γ_4 of its Frobenius norm; those of L⁻¹WᵀWL⁻¹ are at most one and off by γ_{d+4}.
+
+Each Y_i. B = aaᵀ − R has at most one positive eigenvalue. Any c will do, so c is the vector of floating-point numbers
+that came out of whatever was suggested. Then t = Wᵀc, s = St, v = Ws + rc, β = a·c, w = βa − v and q = β² − c·v are
+computed. With d = depth, m columns of W, Frobenius norms |W|, |S|, ϱ = r + |W|²|S| ≥ ‖R‖, as γ_i + γ_j + γ_iγ_j ≤
+γ_{i+j},
+
+    |t − Wᵀc| ≤ γ_d |W||c|,   |s − SWᵀc| ≤ γ_{d+m} |S||W||c|,   |v − Rc| ≤ γ_{d+2m+2} ϱ|c|,   |β − a·c| ≤ γ_d |a||c|,
+    |w − Bc| ≤ γ_{d+2m+6} (|a|² + ϱ)|c|,
+    |q − cᵀBc| ≤ γ_{2d+2m+8} (β² + ϱ|c|² + 3|a||c||β|).
+
+(The square of the error of β is at most a quarter of γ|a||c||β| where |β| ≥ 4γ|a||c|; elsewhere the lowered q below is
+negative.) q is lowered by four times that, which only enlarges Y = wwᵀ/q, and z = w/√q is off by at most twice the
+bound for w, divided by √q, which covers the division and the root.
+
+Where the lowered q is not clearly positive, Y = (1 − 1/κ)₊ aaᵀ for a κ ≥ aᵀR⁻¹a: aaᵀ ⪯ κR, so aaᵀ − R ⪯ (1 − 1/κ)aaᵀ.
+For every x, with e = a − Rx, aᵀR⁻¹a = 2a·x − xᵀRx + eᵀR⁻¹e ≤ 2a·x − xᵀRx + |e|²/least. Here x is what floating point
+takes for R⁻¹a, the first two terms are off by at most γ_{2d+2m+8}(2|a||x| + ϱ|x|²) and |e| by γ_{d+2m+6}(|a| + ϱ|x|).
+Where that gives nothing, κ = ∞: Y = aaᵀ always will do. Features with κ ≤ 1 need no dual matrix at all.
+
+The sum. √λ_max moves by at most the length of the errors of all z together; sums over n features round as inner
+products do, by γ_n tr in norm; kR is formed from W and S with an error of at most γ_{2m+4} kϱ in norm.
+
+Underflow. Columns of W have their largest entry between one half and one, or are zero; S and r are at most 2¹⁰⁰ in
+units in which the data are near one. What vanishes below the normal range then moves no w by more than 2⁻⁸⁰⁰ and no q
+either, and q must be above 2⁻²⁰⁰, so that no z moves by more than 2⁻⁷⁰⁰ of the largest number in it.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certpca.checker.data import Prepared
+from certpca.checker.limits import LARGEST_FACTORED
+from certpca.checker.numbers import Vector, array_of, gamma, largest_eigenvalue, require
+
+NEWTON_STEPS = 40
+SMALLEST_FORM = 2.0**-200
+LARGEST_LEVEL = 2.0**100
+EXACT_UP_TO = 400  # order up to which all eigenvalues are computed to suggest the largest
+LANCZOS_STEPS = 120
+CLOSE = 1e-8  # relative residual at which the suggestion of an eigenvalue is good enough
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """R = rI + WSWᵀ (`number`, `directions`, `matrix`), ϱ (`size`), a lower bound of its eigenvalues, and suggestions.
+
+    `scales`, which directions were divided by, `frame`, `weights` and `rest_weight` only suggest vectors c; so does
+    `inverse`, about (rI + SWᵀW)⁻¹S, for R⁻¹a.
+    """
+
+    number: float
+    directions: Vector
+    matrix: Vector
+    size: float
+    least: float
+    scales: Vector
+    frame: Vector
+    weights: Vector
+    rest_weight: float
+    inverse: Vector | None
+
+    def times(self, vectors: Vector) -> Vector:
+        """Return about R vectors."""
+        product: Vector = self.directions @ (self.matrix @ (self.directions.T @ vectors)) + self.number * vectors
+        return product
+
+    def formed(self) -> Vector:
+        """Return R, off by at most γ_{2m+4}ϱ in norm."""
+        whole: Vector = (self.directions @ self.matrix) @ self.directions.T
+        whole[np.diag_indices(whole.shape[0])] += self.number
+        return (whole + whole.T) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPoint:
+    """A level, Σ Y_i (`total`), and how far rounding can have moved that (`doubt`). It serves every sparsity."""
+
+    level: Level
+    total: Vector
+    doubt: float
+    prepared: Prepared
+
+    def matrix(self, k: float) -> tuple[Vector, float]:
+        """Return kR + Σ Y_i, and how far rounding can have moved it."""
+        together = k * self.level.formed() + self.total
+        trace = float(np.trace(self.total)) * (1 + gamma(self.prepared.depth))
+        width = self.level.matrix.shape[0]
+        doubt = self.doubt + gamma(2 * width + 16) * (k * self.level.size + trace)
+        require(bool(np.isfinite(together).all()) and math.isfinite(doubt), "its numbers overflow")
+        return (together + together.T) / 2, doubt
+
+    def bound(self, k: int) -> float:
+        """Bound λ_max(kR + Σ Y_i) of the F at hand."""
+        together, doubt = self.matrix(k)
+        if self.prepared.depth <= EXACT_UP_TO:
+            return largest_eigenvalue(together, doubt)
+        return largest_eigenvalue(together, doubt, suggestion=about_largest(together))
+
+
+def level_point_of(prepared: Prepared, evidence: Mapping[str, Any]) -> LevelPoint:
+    """Read a level and add up the Y_i that go with it."""
+    require(prepared.depth <= LARGEST_FACTORED, f"a level of order {prepared.depth} is too large to be factored")
+    level = level_of(prepared, evidence)
+    parts = (level.directions, level.matrix, level.frame, level.weights, np.array([level.number, level.rest_weight]))
+    key = blake2b(b"level" + b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()
+    known: LevelPoint | None = prepared.latest.get(key)
+    if known is not None:
+        return known
+    depth, size, width = prepared.depth, prepared.size, level.matrix.shape[0]
+    prepared.work.spend(float(size) * depth * (depth + 8.0 * width) + 4.0 * depth**3)
+    total, strays = np.zeros((depth, depth)), 0.0
+    for _, block in prepared.blocks():
+        z, stray = level_vectors(block, level)
+        total += z @ z.T
+        strays += stray
+    require(bool(np.isfinite(total).all()) and math.isfinite(strays), "its numbers overflow")
+    total = (total + total.T) / 2
+    trace = float(np.trace(total)) * (1 + gamma(depth))
+    stray = math.sqrt(strays) * (1 + gamma(size + 8))
+    doubt = gamma(size + 16) * trace + 2 * stray * math.sqrt(trace) + stray**2
+    point = LevelPoint(level, total, doubt, prepared)
+    prepared.latest.clear()
+    prepared.latest[key] = point
+    return point
+
+
+def level_of(prepared: Prepared, evidence: Mapping[str, Any]) -> Level:
+    """Read a level, refusing one that is not positive semidefinite, and what suggests dual matrices for it."""
+    directions = array_of(evidence, "directions", 2)
+    depth, width = directions.shape
+    require(depth == prepared.depth and 1 <= width <= depth, "its directions have the wrong form")
+    packed, frame = array_of(evidence, "matrix", 1), array_of(evidence, "frame", 2)
+    weights = array_of(evidence, "weights", 1)
+    require(packed.size == width * (width + 1) // 2, "the matrix of its level has the wrong size")
+    require(frame.shape == (width, width) and weights.size == width + 1, "its frame or weights have the wrong size")
+    number = float(array_of(evidence, "level", 0)) / prepared.unit
+    matrix = np.zeros((width, width))
+    matrix[np.tril_indices(width)] = packed / prepared.unit
+    matrix = matrix + np.tril(matrix, -1).T
+    # Powers of two bring every direction near one; what that drops, R does without.
+    powers = np.frexp(np.abs(directions).max(axis=0))[1]
+    directions = np.ldexp(directions, -powers)
+    with np.errstate(over="ignore"):  # and is refused
+        matrix = np.ldexp(matrix, powers[:, None] + powers[None, :])
+    matrix[np.abs(matrix) < 2.0**-400] = 0.0
+    largest = max(float(np.abs(matrix).max()), number)
+    require(number >= 0 and largest <= LARGEST_LEVEL, "its level is negative or too large")
+    gram = directions.T @ directions
+    square = float((directions**2).sum()) * (1 + gamma(depth * width + 4))
+    least = number - _below_zero(directions, matrix, gram) * (1 + gamma(4))
+    require(least >= 0, "its level is not positive semidefinite")
+    norm = float(np.linalg.norm(matrix)) * (1 + gamma(width * width + 4))
+    size = (number + square * norm) * (1 + gamma(8))
+    inverse = None
+    if least > SMALLEST_FORM:
+        try:
+            inverse = np.linalg.inv(np.eye(width) * number + matrix @ gram) @ matrix
+        except np.linalg.LinAlgError:
+            inverse = None
+    scales, frame = np.ldexp(1.0, powers), frame * math.sqrt(prepared.unit)
+    weights = np.abs(weights)
+    return Level(number, directions, matrix, size, least, scales, frame, weights[:-1], float(weights[-1]), inverse)
+
+
+def _below_zero(directions: Vector, matrix: Vector, gram: Vector) -> float:
+    """Bound how far WSWᵀ reaches below zero."""
+    depth, width = directions.shape
+    lengths = np.linalg.norm(directions, axis=0)
+    lengths = np.where(lengths > 0, lengths, 1.0)
+    scaled = matrix * lengths[:, None] * lengths[None, :]
+    below = largest_eigenvalue(-(scaled + scaled.T) / 2, gamma(8) * float(np.linalg.norm(scaled)))
+    if below <= 0.0 or not scaled.any():
+        return 0.0
+    cosines = gram / lengths[:, None] / lengths[None, :]
+    return below * largest_eigenvalue((cosines + cosines.T) / 2, gamma(depth + 16) * width * 1.01)
+
+
+def level_vectors(columns: Vector, level: Level) -> tuple[Vector, float]:
+    """Return z_i with Y_i = z_i z_iᵀ for the columns a_i, and the squared length of all their errors."""
+    depth, width = columns.shape[0], level.matrix.shape[0]
+    small = gamma(2 * (depth + width) + 16)
+    squares = (columns**2).sum(axis=0)
+    if level.size == 0.0:  # R = 0
+        return columns, 0.0
+    with np.errstate(all="ignore"):  # what is not finite is replaced below
+        c = suggested(columns, squares, level)
+        c /= np.linalg.norm(c, axis=0)
+        inner, lengths = (columns * c).sum(axis=0), (c**2).sum(axis=0)
+        v = level.times(c)
+        q = inner**2 - (c * v).sum(axis=0)
+        doubt = inner**2 + level.size * lengths + 3 * np.sqrt(squares * lengths) * np.abs(inner)
+        lowered = q - 4 * small * doubt
+        z = (inner * columns - v) / np.sqrt(lowered)
+        stray = 2 * small * (squares + level.size) * np.sqrt(lengths / lowered)
+    usable = np.isfinite(z).all(axis=0) & np.isfinite(stray) & (lowered > 0.5 * q) & (lowered > SMALLEST_FORM)
+    others = np.flatnonzero(~usable)
+    if others.size:
+        share = shrunk(columns[:, others], squares[others], level)
+        z[:, others] = columns[:, others] * share
+        stray[others] = gamma(4) * share * np.sqrt(squares[others])
+    return z, float((stray**2).sum())
+
+
+def shrunk(columns: Vector, squares: Vector, level: Level) -> Vector:
+    """Return √(1 − 1/κ)₊ for an upper bound κ of aᵀR⁻¹a of each column: one where there is none."""
+    if level.inverse is None:
+        return np.ones(squares.size)
+    small = gamma(2 * (columns.shape[0] + level.matrix.shape[0]) + 16)
+    with np.errstate(all="ignore"):
+        x = (columns - level.directions @ (level.inverse @ (level.directions.T @ columns))) / level.number
+        v = level.times(x)
+        lengths, sizes = np.linalg.norm(x, axis=0), np.sqrt(squares)
+        value = 2 * (columns * x).sum(axis=0) - (x * v).sum(axis=0)
+        off = 4 * small * (2 * sizes * lengths + level.size * lengths**2)
+        rest = np.linalg.norm(columns - v, axis=0) + 4 * small * (sizes + level.size * lengths)
+        kappa = (value + off + rest**2 / level.least) * (1 + gamma(16))
+        share = np.sqrt(np.maximum(1 - 1 / kappa, 0.0) * (1 + gamma(8)) + gamma(8))
+    share = np.where(kappa <= 1, 0.0, share)
+    return np.where(np.isfinite(share), np.minimum(share, 1.0), 1.0)
+
+
+def suggested(columns: Vector, squares: Vector, level: Level) -> Vector:
+    """Return a vector c for each column: the best one for the density that the frame and the weights describe.
+
+    With orthonormal W that is c = W(Tᵀc̃ − hWᵀa) + ha, c̃ = pb/(θ + p), b = TWᵀa and h = p_r/(r(θ + p_r)).
+    """
+    scales = level.scales[:, None]
+    along = scales * (level.directions.T @ columns)
+    b = level.frame @ along
+    whole = level.directions.shape[0] == level.directions.shape[1]
+    rest = np.zeros_like(squares) if whole else np.maximum(squares - (along**2).sum(axis=0), 0.0) / level.number
+    weights = np.append(level.weights, level.rest_weight)[:, None]
+    theta = roots(np.concatenate([b**2, rest[None, :]]), weights)
+    inner = level.weights[:, None] * b / (theta + level.weights[:, None])
+    outer = 0.0 * theta if whole else level.rest_weight / (level.number * (theta + level.rest_weight))
+    c: Vector = level.directions @ (scales * (level.frame.T @ inner - outer * along)) + outer * columns
+    return c
+
+
+def roots(held: Vector, weights: Vector) -> Vector:
+    """Solve Σ_l p_l h_l/(θ + p_l) = 1 for each column by Newton's method on the reciprocal; θ only suggests."""
+    weighted = weights * held
+    theta = weighted.sum(axis=0)
+    active = np.flatnonzero((theta > 0) & (held.sum(axis=0) > 1) & np.isfinite(theta))
+    theta = np.maximum(np.nan_to_num(theta), np.finfo(float).tiny)
+    for _ in range(NEWTON_STEPS):
+        if active.size == 0:
+            break
+        now = theta[active]
+        inverse = 1.0 / (now + weights)
+        terms = weighted[:, active] * inverse
+        left, slope = terms.sum(axis=0), (terms * inverse).sum(axis=0)
+        new = now - (left - left**2) / slope
+        new = np.where(new > 0, new, 0.05 * now)
+        theta[active] = new
+        active = active[np.abs(new - now) > 1e-10 * new]
+    return np.asarray(theta)
+
+
+def about_largest(matrix: Vector) -> float:
+    """Suggest the largest eigenvalue by Lanczos's method, a little above what it finds."""
+    size = matrix.shape[0]
+    most = min(LANCZOS_STEPS, size)
+    basis = np.zeros((most + 1, size))
+    first = np.random.default_rng(0).standard_normal(size)
+    basis[0] = first / np.linalg.norm(first)
+    diagonal, beside = np.zeros(most), np.zeros(most)
+    top = residual = 0.0
+    for step in range(most):
+        image = matrix @ basis[step]
+        diagonal[step] = basis[step] @ image
+        for _ in range(2):
+            image = image - basis[: step + 1].T @ (basis[: step + 1] @ image)
+        beside[step] = length = float(np.linalg.norm(image))
+        if step % 10 == 9 or step + 1 == most or length == 0.0:
+            off = beside[:step]
+            values, vectors = np.linalg.eigh(np.diag(diagonal[: step + 1]) + np.diag(off, 1) + np.diag(off, -1))
+            top, residual = float(values[-1]), length * abs(float(vectors[-1, -1]))
+            if residual <= CLOSE * abs(top):
+                break
+        basis[step + 1] = image / length
+    return top + residual

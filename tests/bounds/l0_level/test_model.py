@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+
+from certpca.bounds.l0_level.model import Levels, Model
+
+
+def features(rng, depth=12, size=50):
+    return rng.standard_normal((depth, size)) * np.exp(0.5 * rng.standard_normal(size))
+
+
+def model_of(f, known, unevenness=1.3):
+    basis = np.linalg.qr(np.random.default_rng(5).standard_normal((f.shape[0], f.shape[0])))[0][:, :known]
+    return Model(f.T @ basis, (f**2).sum(axis=0), f.shape[0], unevenness), basis
+
+
+def levels_of(rng, width):
+    frame = np.eye(width) / 1.5 + 0.2 * rng.standard_normal((width, width))
+    return Levels(frame, rng.uniform(0.1, 1, width), 2.0, 0.2)
+
+
+@pytest.mark.parametrize(("known", "width"), [(12, 12), (8, 4), (12, 5), (8, 8)])
+@pytest.mark.parametrize("smoothing", [0.5, 30.0])
+def test_the_gradient_is_that_of_finite_differences(known, width, smoothing, rng):
+    model, _ = model_of(features(rng), known)
+    levels = levels_of(rng, width)
+    step = 0.05 * rng.standard_normal(levels.steps())
+
+    def value(at):
+        return model.evaluate(levels, at, 5, smoothing).value
+
+    slopes = [(value(step + 1e-6 * e) - value(step - 1e-6 * e)) / 2e-6 for e in np.eye(levels.steps())]
+    gradient = model.evaluate(levels, step, 5, smoothing).gradient
+    np.testing.assert_allclose(gradient, slopes, atol=1e-5 * np.abs(slopes).max())
+
+
+def test_the_matrix_is_the_one_the_inequality_speaks_of(rng):
+    """kR + Σ zzᵀ, made here from nothing but the levels and the density, one feature after the other."""
+    f, k = features(rng), 5
+    model, basis = model_of(f, 12)
+    levels = levels_of(rng, 4)
+    whole = np.eye(12) / np.sqrt(levels.level)
+    whole[:4, :4] = levels.frame
+    back = np.linalg.inv(whole)
+    weights = np.append(levels.weights, np.full(8, levels.rest_weight))
+    level = back @ back.T
+    total = k * level
+    for a in (basis.T @ f).T:
+        b = whole @ a
+        if b @ b <= 1:
+            continue
+        low, high = 0.0, float(weights @ b**2)
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (middle, high) if (weights * b**2 / (middle + weights)).sum() > 1 else (low, middle)
+        c = whole.T @ (weights * b / (low + weights))
+        form = np.outer(a, a) - level
+        total += np.outer(form @ c, form @ c) / (c @ form @ c)
+    found = model.evaluate(levels, np.zeros(levels.steps()), k, 1e-3)
+    np.testing.assert_allclose(found.eigenvalues, np.linalg.eigvalsh(total), rtol=1e-7)
+
+
+def test_more_levels_change_nothing_at_first(rng):
+    model, _ = model_of(features(rng), 12)
+    levels = levels_of(rng, 4)
+    before, after = (
+        model.evaluate(some, np.zeros(some.steps()), 5, 1e-3).eigenvalues for some in (levels, levels.wider(3))
+    )
+    np.testing.assert_allclose(before, after, rtol=1e-9)
+
+
+def test_a_number_as_level_is_the_dual_of_old(rng):
+    """R = ρI with the density of a dual point gives that point's bound, so that levels are never worse."""
+    import certpca
+    from certpca.bounds.l0_dual.central_path import improve
+    from certpca.bounds.l0_dual.problem import DualProblem
+
+    operator = certpca.from_data(rng.standard_normal((15, 60)) + 2 * rng.standard_normal((15, 1)) * rng.random(60))
+    problem = DualProblem(operator, 8)
+    path = improve(problem, problem.start())
+    for _ in range(15):
+        point = next(path)
+    rows = problem.rows.whole() * np.sqrt(problem.scale)
+    model = Model(rows @ point.basis, (rows**2).sum(axis=1), 15)
+    frame = np.eye(15) / np.sqrt(point.level)
+    levels = Levels(frame, point.level * point.weights, point.level, point.level * 1e-3)
+    found = model.evaluate(levels, np.zeros(levels.steps()), 8, 1e-6)
+    assert found.largest == pytest.approx(point.bound, rel=1e-6)
