@@ -38,7 +38,7 @@ def test_optima_are_proved_and_features_decided(rng):
 def test_the_first_bound_alone(rng):
     data = planted(rng, 60, 700)
     found = replace(made(data, 5), tree=None)
-    kept = {name: array for name, array in found.evidence.items() if name.startswith("rows_") and name != "rows_left"}
+    kept = {name: array for name, array in found.evidence.items() if name.startswith("rows0_") and name != "rows0_left"}
     proof = examine(replace(found, evidence=kept), certpca.from_data(data).source())
     assert found.objective < proof.upper_bound < 1.2 * found.objective
 
@@ -49,22 +49,9 @@ def test_any_stored_number_gives_a_valid_bound(seed, k, choice):
     rng = np.random.default_rng(seed)
     data = rng.standard_normal((rng.integers(3, 12), 8)) * 10.0 ** rng.uniform(-2, 2, 8)
     certificate = _certificate(data, k)
-    count = int(rng.integers(1, 9))
-    own = np.sort(rng.choice(8, count, replace=False))
-    matrix = np.cov(data.T)
     near = choice.draw(st.booleans())  # U like the matrix, or anything
-    u = matrix[np.ix_(own, own)] * (
-        rng.uniform(0.5, 1.5, (count, count)) if near else rng.standard_normal((count, count))
-    )
-    size = 10.0 ** rng.uniform(-3, 3) * np.abs(np.diagonal(matrix)).max()
-    evidence = {
-        "rows_scale": np.float64(1.0),
-        "rows_features": own,
-        "rows_pairs": (np.triu(u) + np.tril(rng.standard_normal((count, count)) * size / 10, -1)).astype(np.float32),
-        "rows_alpha": rng.uniform(0.01, 1, count) * size,
-        "rows_shift": np.float64(rng.standard_normal() * size),
-        "rows_rest": np.float64(rng.uniform(0.01, 1) * size),
-    }
+    matrix = np.cov(data.T)
+    evidence = _drawn(rng, matrix, "rows0", near)
     proof = examine(replace(certificate, evidence=evidence), certpca.from_data(data).source())
     optimum, support = brute_force(matrix, k)
     assert proof.upper_bound >= optimum * (1 - 1e-13)
@@ -72,9 +59,31 @@ def test_any_stored_number_gives_a_valid_bound(seed, k, choice):
     # Leaving out features costs no support, whatever is said to be left.
     left = np.sort(rng.choice(8, int(rng.integers(k, 9)), replace=False))
     tree = [[{"leaf": "eigenvalue"}]]
-    listed = {**evidence, "rows_left": left, "scale": np.float64(1.0)}
+    listed = {**evidence, "rows0_left": left, "scale": np.float64(1.0)}
     proof = examine(replace(certificate, evidence=listed, tree=tree), certpca.from_data(data).source())
     assert proof.upper_bound >= optimum * (1 - 1e-13)
+    if k < left.size:
+        again = _drawn(rng, matrix[np.ix_(left, left)], "rows1", near)
+        twice = {**evidence, "rows0_left": left, **again}
+        proof = examine(replace(certificate, evidence=twice), certpca.from_data(data).source())
+        assert proof.upper_bound >= optimum * (1 - 1e-13)
+        assert not set(proof.outside.tolist()) & set(support)
+
+
+def _drawn(rng: np.random.Generator, matrix: np.ndarray, part: str, near: bool) -> dict:
+    count = int(rng.integers(1, len(matrix) + 1))
+    own = np.sort(rng.choice(len(matrix), count, replace=False))
+    spread = rng.uniform(0.5, 1.5, (count, count)) if near else rng.standard_normal((count, count))
+    u = matrix[np.ix_(own, own)] * spread
+    size = 10.0 ** rng.uniform(-3, 3) * np.abs(np.diagonal(matrix)).max()
+    return {
+        f"{part}_scale": np.float64(1.0),
+        f"{part}_features": own,
+        f"{part}_pairs": (np.triu(u) + np.tril(rng.standard_normal((count, count)) * size / 10, -1)).astype(np.float32),
+        f"{part}_alpha": rng.uniform(0.01, 1, count) * size,
+        f"{part}_shift": np.float64(rng.standard_normal() * size),
+        f"{part}_rest": np.float64(rng.uniform(0.01, 1) * size),
+    }
 
 
 def _certificate(data: np.ndarray, k: int) -> Certificate:
@@ -109,7 +118,7 @@ def test_nonsense_is_refused(rng, name, value, why):
         "rest": np.float64(1.0),
         name: value,
     }
-    certificate = replace(_certificate(data, 3), evidence={f"rows_{key}": array for key, array in evidence.items()})
+    certificate = replace(_certificate(data, 3), evidence={f"rows0_{key}": array for key, array in evidence.items()})
     if why.startswith("overflow"):
         source = certpca.from_data(data * 1e-150).source()
         certificate = replace(certificate, fingerprint=_certificate(data * 1e-150, 3).fingerprint)

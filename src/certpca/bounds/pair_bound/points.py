@@ -110,11 +110,12 @@ def tightened(
     steps: int,
     target: float,
     late: Callable[[], bool],
+    worth_fixing: float = WORTH_FIXING,
 ) -> tuple[PairPoint, Vector, int]:
     """Descend on the smoothed bound; return the best point, the weights of the features in T, and the evaluations.
 
-    The matrix is scaled so that values near one matter. The descent stops at the target, or when a fifth of the free
-    features could be fixed, since the problem is then smaller.
+    The matrix is scaled so that values near one matter. The descent stops at the target, or when so large
+    a share of the free features could be fixed that a smaller problem is worth it.
     """
     size, sparsity = start.features.size, fixed + budget
     diagonal, entries = np.diag_indices(size), size * size
@@ -156,7 +157,7 @@ def tightened(
             return False
         _, forced_in, forced_out = totals(shares, fixed, budget)
         decided = int((forced_in <= target - leading).sum() + (forced_out <= target - leading).sum())
-        return decided >= WORTH_FIXING * (size - fixed)
+        return decided >= worth_fixing * (size - fixed)
 
     begin = np.concatenate([pack(start.u, start.k, unit).ravel(), np.log(start.alpha) / ALPHA_SCALE])
     memory = 12 if size <= 600 else 8

@@ -8,22 +8,25 @@ import numpy as np
 
 from certpca.bounds.goals import Goal, Incumbent
 from certpca.bounds.pair_bound.points import PairPoint, first_point, stored, tightened
-from certpca.bounds.pair_rows.strongest import Strongest
+from certpca.bounds.pair_rows.strongest import Strongest, among
 from certpca.bounds.pair_rows.wide_point import WidePoint, widened
 from certpca.bounds.support_tree.search import TreeSearch, searched
 from certpca.results.certificate import PROVED_OPTIMAL
 from certpca.results.evidence_forms import within
-from certpca.runtime.arrays import Indices
+from certpca.runtime.arrays import Indices, Vector
 from certpca.runtime.budget import Progress
 from certpca.runtime.resumable import resumable
 
 ROWS_FOR_EACH = 6  # rows of M for each feature of a support,
-FEWEST_ROWS, MOST_ROWS = 400, 800  # within these
+FEWEST_ROWS, MOST_ROWS = 400, 1200  # within these
+COUNTS_FROM, GROWN = 0.9, 200  # rows with so large a share of the last that counts join M, as many at a time
 SCHEDULE = ((0.03, 15), (0.01, 25), (0.003, 40), (0.001, 60), (0.0003, 60))  # smoothing, steps
+ROUNDS = 6
+WORTH_A_ROUND = 0.8  # of the features that must not be left for another round
 SMALL_TREE = 64  # features that are left to the tree at once
 LARGEST_TREE = 512  # features that are left to it at the end
 HOPELESS = 0.15  # gap after two stages that further ones do not close
-ROWS = "rows"  # the part of the evidence that holds the wide point
+ROWS = "rows"  # the parts of the evidence that hold wide points
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,81 +51,152 @@ class Found:
 def search(
     pairs: Strongest, sparsity: int, incumbent: Incumbent, goal: Goal, progress: Progress, proof_seconds: float = 0.0
 ) -> Found:
-    """Tighten the point in stages, then search the tree over the features that it leaves."""
-    state = _tightened(pairs, sparsity, incumbent, goal, progress, proof_seconds)
-    alone = Found(state.best.bound, within(ROWS, _arrays(state.best)))
-    small_enough = sparsity <= state.left.size <= LARGEST_TREE
-    if not small_enough or goal.reached(incumbent.objective, alone.bound) or progress.exhausted:
-        return alone
-    dropped = float(np.delete(state.best.forced, state.left).max(initial=0.0))
-    columns = pairs.columns[:, state.left].astype(np.float64)
+    """Leave out features in rounds, each with a point of its own, then search the tree over those that are left."""
+    evidence: dict[str, Any] = {}
+    features, dropped, best = np.arange(pairs.size), 0.0, Found(math.inf, {})
+    for number in range(ROUNDS):
+        search = _Round(pairs, features, sparsity, incumbent, goal, progress, proof_seconds)
+        state = search.tightened(f"pair-rows-{number}")
+        arrays = _arrays(state.best)
+        if max(state.best.bound, dropped) < best.bound:
+            best = Found(max(state.best.bound, dropped), {**evidence, **within(f"{ROWS}{number}", arrays)})
+        dropped = max(dropped, float(np.delete(state.best.forced, state.left).max(initial=0.0)))
+        evidence |= within(f"{ROWS}{number}", {**arrays, "left": state.left})
+        few = state.left.size <= max(SMALL_TREE, 2 * sparsity)
+        if goal.reached(incumbent.objective, best.bound) or progress.exhausted:
+            return best
+        if few or state.left.size > WORTH_A_ROUND * features.size:
+            break
+        features = features[state.left]
+        fewer = among(pairs.columns[:, state.left], sparsity - 1, lambda: progress.late(proof_seconds))
+        if fewer is None:
+            return best
+        pairs = fewer
+    if state.left.size > LARGEST_TREE:
+        return best
+    columns = pairs.columns[:, state.left] if pairs.size == search.size else pairs.columns
+    found = _tree(
+        columns.astype(np.float64), search.features[state.left], sparsity, incumbent, goal, progress, proof_seconds
+    )
+    bound = max(found.bound, dropped)
+    return Found(bound, {**evidence, **found.evidence}, found.tree) if bound < best.bound else best
+
+
+def _tree(
+    columns: Vector,
+    features: Indices,
+    sparsity: int,
+    incumbent: Incumbent,
+    goal: Goal,
+    progress: Progress,
+    proof_seconds: float,
+) -> Found:
     tree = TreeSearch(columns.T @ columns, sparsity, max(goal.target_gap, PROVED_OPTIMAL))
-    support = np.searchsorted(state.left, incumbent.best.support)
     reached = searched(
         tree,
-        support,
+        np.searchsorted(features, incumbent.best.support),
         progress,
         enough=lambda found: goal.reached(found.value, found.upper_bound),
         proof_seconds=proof_seconds,
     )
     if reached.value > incumbent.objective * (1 + 1e-9):
-        incumbent.best = incumbent.refitted(state.left[reached.best.support])
-    bound = max(reached.upper_bound, dropped)
-    if not bound < alone.bound:
-        return alone
+        incumbent.best = incumbent.refitted(features[reached.best.support])
     records, evidence = tree.certificate(reached)
-    return Found(bound, {**within(ROWS, {**_arrays(state.best), "left": state.left}), **evidence}, records)
+    return Found(reached.upper_bound, evidence, records)
 
 
-def _tightened(
-    pairs: Strongest, sparsity: int, incumbent: Incumbent, goal: Goal, progress: Progress, proof_seconds: float
-) -> Tightening:
-    captured, support = incumbent.objective, incumbent.best.support
-    count = min(pairs.size, max(FEWEST_ROWS, min(MOST_ROWS, ROWS_FOR_EACH * sparsity)))
-    sums = pairs.squares.astype(np.float64).sum(axis=1) + pairs.diagonal**2
-    features = np.union1d(np.argsort(-sums, kind="stable")[:count], support)
-    columns = pairs.columns[:, features].astype(np.float64)
-    matrix = columns.T @ columns / captured
-    enough = captured * (1 + max(goal.target_gap, PROVED_OPTIMAL))
+class _Round:
+    """One point, tightened in stages; M grows by the rows that come to count as much as those it has."""
 
-    def late() -> bool:
-        return progress.late(proof_seconds)
+    def __init__(
+        self,
+        pairs: Strongest,
+        features: Indices,
+        sparsity: int,
+        incumbent: Incumbent,
+        goal: Goal,
+        progress: Progress,
+        proof_seconds: float,
+    ) -> None:
+        self._pairs, self.features, self._sparsity = pairs, features, sparsity
+        self._goal, self._progress, self._proof_seconds = goal, progress, proof_seconds
+        self.size, self._captured = pairs.size, incumbent.objective
+        self._support = np.searchsorted(features, incumbent.best.support)
+        self._enough = self._captured * (1 + max(goal.target_gap, PROVED_OPTIMAL))
 
-    def after(stage: int, current: PairPoint, best: Tightening | None) -> Tightening:
+    def tightened(self, name: str) -> Tightening:
+        """Go through the stages while that helps and there is time."""
+        captured = self._captured
+        return resumable(
+            self._step,
+            self._start,
+            self._progress,
+            name,
+            Tightening,
+            enough=self._over,
+            tell=lambda state: (captured, max(state.best.bound, captured), f"{state.left.size} features left"),
+            late=lambda _: self._late(),
+        )
+
+    def _late(self) -> bool:
+        return self._progress.late(self._proof_seconds)
+
+    def _matrix(self, features: Indices) -> Vector:
+        columns = self._pairs.columns[:, features].astype(np.float64)
+        return np.asarray(columns.T @ columns / self._captured)
+
+    def _start(self) -> Tightening:
+        pairs, sparsity = self._pairs, self._sparsity
+        count = min(pairs.size, max(FEWEST_ROWS, min(MOST_ROWS, ROWS_FOR_EACH * sparsity)))
+        sums = pairs.squares.astype(np.float64).sum(axis=1) + pairs.diagonal**2
+        features = np.union1d(np.argsort(-sums, kind="stable")[:count], self._support)
+        shift = _shift(pairs, sparsity) / self._captured
+        return self._after(0, first_point(features, self._matrix(features), shift, 0, sparsity), None)
+
+    def _step(self, state: Tightening) -> Tightening:
+        smoothing, steps = SCHEDULE[state.stage]
+        matrix = self._matrix(state.current.features)
+        current, _, _ = tightened(
+            matrix,
+            state.current,
+            0,
+            self._sparsity,
+            smoothing=smoothing,
+            steps=steps,
+            target=self._enough / self._captured,
+            late=self._late,
+            worth_fixing=math.inf,
+        )
+        return self._after(state.stage + 1, current, state)
+
+    def _after(self, stage: int, current: PairPoint, before: Tightening | None) -> Tightening:
+        captured, features = self._captured, current.features
         own = stored(features, current.u * captured, current.k * captured, current.alpha * captured)
-        wide = widened(pairs, own, sparsity, captured)
+        wide = widened(self._pairs, own, self._sparsity, captured)
         # The features of the incumbent are always left, so that the tree can say that it is optimal.
-        left = np.union1d(np.flatnonzero(wide.forced > enough), support)
-        if best is not None and (best.left.size, best.best.bound) < (left.size, wide.bound):
-            return replace(best, stage=stage, current=current)
+        left = np.union1d(np.flatnonzero(wide.forced > self._enough), self._support)
+        current = self._grown(current, wide)
+        if before is not None and (before.left.size, before.best.bound) < (left.size, wide.bound):
+            return replace(before, stage=stage, current=current)
         return Tightening(stage, current, wide, left)
 
-    def step(state: Tightening) -> Tightening:
-        smoothing, steps = SCHEDULE[state.stage]
-        target = enough / captured
-        current, _, _ = tightened(
-            matrix, state.current, 0, sparsity, smoothing=smoothing, steps=steps, target=target, late=late
-        )
-        return after(state.stage + 1, current, state)
+    def _grown(self, current: PairPoint, wide: WidePoint) -> PairPoint:
+        """Extend the point to rows that count as much as its own; U there is the matrix, c off its diagonal."""
+        room = max(0, MOST_ROWS - current.features.size)
+        grown = wide.wider(self._sparsity, COUNTS_FROM, min(room, GROWN))
+        if grown.features.size == current.features.size:
+            return current
+        matrix = self._matrix(grown.features)
+        matrix[np.diag_indices_from(matrix)] -= wide.shift / self._captured
+        fresh = np.isnan(grown.u)
+        u = np.where(fresh, matrix, grown.u / self._captured)
+        return PairPoint(grown.features, u, grown.k / self._captured, grown.alpha / self._captured)
 
-    def over(state: Tightening) -> bool:
-        few = state.left.size <= max(SMALL_TREE, 2 * sparsity)
-        hopeless = state.stage == 2 and captured < (1 - HOPELESS) * state.best.bound
-        return few or hopeless or state.stage == len(SCHEDULE) or goal.reached(captured, state.best.bound)
-
-    def start() -> Tightening:
-        return after(0, first_point(features, matrix, _shift(pairs, sparsity) / captured, 0, sparsity), None)
-
-    return resumable(
-        step,
-        start,
-        progress,
-        "pair-rows",
-        Tightening,
-        enough=over,
-        tell=lambda state: (captured, state.best.bound, f"{state.left.size} features left"),
-        late=lambda _: late(),
-    )
+    def _over(self, state: Tightening) -> bool:
+        few = state.left.size <= max(SMALL_TREE, 2 * self._sparsity)
+        hopeless = state.stage == 2 and self._captured < (1 - HOPELESS) * state.best.bound
+        reached = self._goal.reached(self._captured, state.best.bound)
+        return few or hopeless or reached or state.stage == len(SCHEDULE)
 
 
 def _arrays(point: WidePoint) -> dict[str, Any]:

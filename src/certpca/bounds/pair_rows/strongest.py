@@ -39,10 +39,15 @@ class Strongest:
 
 def strongest(factor: Factor, count: int, late: Callable[[], bool]) -> Strongest | None:
     """Look at all pairs of features once; none where there is no time for that."""
-    size = factor.size
-    columns = np.empty((factor.depth, size), dtype=np.float32)
+    columns = np.empty((factor.depth, factor.size), dtype=np.float32)
     for part, block in factor.blocks(max(1, BLOCK_BYTES // (4 * factor.depth)), np.float32):
         columns[:, part] = to_numpy(block)
+    return among(columns, count, late)
+
+
+def among(columns: NDArray[np.float32], count: int, late: Callable[[], bool]) -> Strongest | None:
+    """Look at all pairs of given columns."""
+    size = columns.shape[1]
     diagonal = np.einsum("ij,ij->j", columns, columns, dtype=np.float64)
     squares, partners = np.empty((size, count), np.float32), np.empty((size, count), np.int32)
     height = max(16, BLOCK_BYTES // (4 * size))

@@ -14,13 +14,32 @@ ROW_ENTRIES = 1 << 24  # that are looked at together
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WidePoint:
-    """A point on some rows, c and α₀ for the others, its bound, and that of supports with each feature."""
+    """A point on some rows, c and α₀ for the others, all β, the bound, and that of supports with each feature."""
 
     own: StoredPoint
     shift: float
     rest: float
+    sums: Vector
     bound: float
     forced: Vector
+
+    def wider(self, sparsity: int, share: float, most: int) -> PairPoint:
+        """Give rows that count as much as those of M numbers of their own, which are those they have now."""
+        own = self.own.unpacked()
+        last = np.partition(self.sums, self.sums.size - sparsity)[self.sums.size - sparsity]
+        others = np.setdiff1d(np.flatnonzero(self.sums >= share * last), own.features)
+        added = others[np.argsort(-self.sums[others], kind="stable")[:most]]
+        return own if added.size == 0 else replace_rows(own, added, self.rest)
+
+
+def replace_rows(own: PairPoint, added: Indices, rest: float) -> PairPoint:
+    """Append features, in order, whose U is still to be filled in."""
+    features = np.union1d(own.features, added)
+    place = np.searchsorted(features, own.features)
+    u, k = np.full((features.size, features.size), np.nan), np.zeros((features.size, features.size))
+    alpha = np.full(features.size, rest)
+    u[np.ix_(place, place)], k[np.ix_(place, place)], alpha[place] = own.u, own.k, own.alpha
+    return PairPoint(features, u, k, alpha)
 
 
 def widened(pairs: Strongest, point: StoredPoint, sparsity: int, captured: float) -> WidePoint:
@@ -37,7 +56,7 @@ def widened(pairs: Strongest, point: StoredPoint, sparsity: int, captured: float
     shift = min(shifts, key=lambda shift: _top(_rows(pairs, own, cross, others, shift, leading, sparsity)[0], sparsity))
     sums, last, shares = _rows(pairs, own, cross, others, shift, leading, sparsity)
     forced = _forced(own, others, sums, last, shares, sparsity)
-    return WidePoint(point, shift, leading - shift, leading + _top(sums, sparsity), leading + forced)
+    return WidePoint(point, shift, leading - shift, sums, leading + _top(sums, sparsity), leading + forced)
 
 
 def _rows(

@@ -13,8 +13,8 @@ C_ij = U_ij²/(2(α_i + α_j)) + K_ij,
 up to Σ α_i x_i², the others to Σ_{i,j∈S} C_ij, where K cancels, and row by row that is at most the sum of k of the β.
 
 A feature i. Supports that contain i have λ + β_i + the k − 1 largest β_j of the others, where a row of M that does not
-choose i gives up its last entry for C_ji. Features that are not among those `left` count with that bound; the supports
-of those that are left are in the tree. Without a tree all features are left and the first bound counts.
+choose i gives up its last entry for C_ji. Features that are not among those `left` count with that bound; for the
+supports of those that are left the same is done again with other numbers, and in the end a tree, or the first bound.
 
 Allowance. Everything is for FᵀF with the F at hand and lifted at the end. With m the longest column, a computed entry
 G_ij is off by e = γ_depth m², its square by δ = e(2m² + e), the square of the diagonal less c by
@@ -22,6 +22,7 @@ G_ij is off by e = γ_depth m², its square by δ = e(2m² + e), the square of t
 2(α_i + α_j) and rounded a few times.
 """
 
+import itertools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -33,7 +34,7 @@ from certpca.checker.numbers import Indices, Vector, array_of, gamma, indices_of
 from certpca.checker.proved import Proved
 from certpca.checker.rules import search_tree
 from certpca.results.certificate import Certificate
-from certpca.results.evidence_forms import Form, features, parts_of, up_to, within
+from certpca.results.evidence_forms import Form, features, numbered, parts_of, up_to, within
 
 SENTENCE = "bounds from all pairs of features, then a search tree over those that are left"
 MOST_ROWS = 2048  # of M
@@ -45,7 +46,7 @@ _SIDE = up_to(MOST_ROWS)
 EVIDENCE = {
     **search_tree.EVIDENCE,
     **within(
-        ROWS,
+        numbered(ROWS),
         {
             "scale": Form("f", degree=1.0),
             "features": Form("i", (_SIDE,)),
@@ -60,23 +61,33 @@ EVIDENCE = {
 
 
 def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
-    """Evaluate all rows once; where there is a tree, add its worst leaf to the features that it leaves out."""
-    k, evidence = certificate.sparsity, parts_of(certificate.evidence).get(ROWS, {})
+    """Evaluate the rows in rounds, each without the features that those before it left out, then the tree."""
+    k, parts = certificate.sparsity, parts_of(certificate.evidence)
     require(2 <= k < prepared.size, "pairs are for two features or more, and fewer than all")
-    rows = _Rows(prepared, evidence, k)
-    forced = np.array([prepared.lift(value) for value in rows.forced() + rows.leading])
-    if certificate.tree is None:
-        bound = prepared.lift(rows.leading + _top(rows.sums, k) + rows.doubt)
-        return Proved(bound, forced < objective, np.zeros(prepared.size, dtype=bool))
-    left = np.zeros(prepared.size, dtype=bool)
-    left[indices_of(evidence, "left", prepared.size)] = True
-    require(int(left.sum()) >= k, "it leaves too few features")
-    tree = search_tree.prove(prepared.keep(left), certificate, objective)
-    outside, inside = forced < objective, np.zeros(prepared.size, dtype=bool)
-    outside[left] |= tree.outside
-    worst = float(forced[~left].max(initial=0.0))
+    require(f"{ROWS}0" in parts, "its evidence lacks rows")
+    outside, inside = np.zeros(prepared.size, dtype=bool), np.zeros(prepared.size, dtype=bool)
+    here, worst, current = np.arange(prepared.size), 0.0, prepared
+    for number in itertools.count():
+        evidence = parts.get(f"{ROWS}{number}")
+        if evidence is None:
+            break
+        require(k < current.size, "it goes on with too few features")
+        rows = _Rows(current, evidence, k)
+        forced = np.array([current.lift(value) for value in rows.forced() + rows.leading])
+        outside[here[forced < objective]] = True
+        if "left" not in evidence:
+            require(f"{ROWS}{number + 1}" not in parts and certificate.tree is None, "it does not say what is left")
+            bound = current.lift(rows.leading + _top(rows.sums, k) + rows.doubt)
+            return Proved(max(bound, worst), outside, inside)
+        left = np.zeros(current.size, dtype=bool)
+        left[indices_of(evidence, "left", current.size)] = True
+        require(int(left.sum()) >= k, "it leaves too few features")
+        worst = max(worst, float(forced[~left].max(initial=0.0)))
+        here, current = here[left], current.keep(left)
+    tree = search_tree.prove(current, certificate, objective)
+    outside[here[tree.outside]] = True
     # What every good support among those left contains is in every optimum if the others have none as good.
-    inside[left] = tree.inside if worst < objective else False
+    inside[here[tree.inside]] = worst < objective
     return Proved(max(tree.bound, worst), outside, inside)
 
 
