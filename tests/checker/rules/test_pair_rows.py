@@ -44,7 +44,7 @@ def test_the_first_bound_alone(rng):
 
 
 @given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 5), choice=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_any_stored_number_gives_a_valid_bound(seed, k, choice):
     rng = np.random.default_rng(seed)
     data = rng.standard_normal((rng.integers(3, 12), 8)) * 10.0 ** rng.uniform(-2, 2, 8)
@@ -58,10 +58,16 @@ def test_any_stored_number_gives_a_valid_bound(seed, k, choice):
     assert not set(proof.outside.tolist()) & set(support)
     # Leaving out features costs no support, whatever is said to be left.
     left = np.sort(rng.choice(8, int(rng.integers(k, 9)), replace=False))
-    tree = [[{"leaf": "eigenvalue"}]]
+    shift = {"shift": float(np.diagonal(matrix).min())}
+    fixed = {"fix": "squares", **shift, "out": [int(rng.integers(left.size))], "in": []}
+    tree = choice.draw(st.sampled_from([[[{"leaf": "eigenvalue"}]], [[fixed, {"leaf": "cheapest", **shift}]]]))
+    if left.size - 1 <= k:
+        tree = [[{"leaf": "eigenvalue"}]]
     listed = {**evidence, "rows0_left": left, "scale": np.float64(1.0)}
     proof = examine(replace(certificate, evidence=listed, tree=tree), certpca.from_data(data).source())
     assert proof.upper_bound >= optimum * (1 - 1e-13)
+    assert not set(proof.outside.tolist()) & set(support)
+    assert set(proof.inside.tolist()) <= set(support.tolist())
     if k < left.size:
         again = _drawn(rng, matrix[np.ix_(left, left)], "rows1", near)
         twice = {**evidence, "rows0_left": left, **again}

@@ -74,7 +74,8 @@ def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Pro
         require(k < current.size, "it goes on with too few features")
         rows = _Rows(current, evidence, k)
         forced = np.array([current.lift(value) for value in rows.forced() + rows.leading])
-        outside[here[forced < objective]] = True
+        # Among the features left only, unless supports with the others are known to be worse.
+        outside[here[forced < objective]] |= worst < objective
         if "left" not in evidence:
             require(f"{ROWS}{number + 1}" not in parts and certificate.tree is None, "it does not say what is left")
             bound = current.lift(rows.leading + _top(rows.sums, k) + rows.doubt)
@@ -85,8 +86,7 @@ def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Pro
         worst = max(worst, float(forced[~left].max(initial=0.0)))
         here, current = here[left], current.keep(left)
     tree = search_tree.prove(current, certificate, objective)
-    outside[here[tree.outside]] = True
-    # What every good support among those left contains is in every optimum if the others have none as good.
+    outside[here[tree.outside]] |= worst < objective
     inside[here[tree.inside]] = worst < objective
     return Proved(max(tree.bound, worst), outside, inside)
 
