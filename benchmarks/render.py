@@ -40,14 +40,42 @@ def _run(row: dict[str, Any] | None, *, named: bool = False) -> str:
     return f"{row['refitted']:.5f}, {total(row):.3g}" + (f" {label(row)}" if named else "")
 
 
-def certificates() -> str:
-    lines = ["| data | samples x features | k | proved gap | certify s | verify s |", "|---|---|--:|--:|--:|--:|"]
+SHOWN = (
+    ("simulated", 624),
+    ("simulated", 9377),
+    ("HapMap3", 50),
+    ("HapMap3", 360),
+    ("HapMap3", 5424),
+    ("chr 1", 626),
+    ("chr 1", 3128),
+    ("bladder", 10),
+    ("bladder", 50),
+    ("bladder", 5571),
+    ("lung", 10),
+    ("lung", 159),
+    ("colon", 50),
+    ("colon", 300),
+    ("Associated Press", 10),
+)
+
+
+def certificates() -> str | None:
+    """Return some of the gaps, the narrow and the wide."""
+    found = _results("gaps")
+    if found is None:
+        return None
+    known = {(row["data"], row["sparsity"]): row for row in found["rows"] if "gap" in row}
+    lines = ["| data | samples × features | k | proved gap | seconds | verify s |", "|---|---|--:|--:|--:|--:|"]
     lines += [
-        f"| {row['data']} | {row['samples']:,} x {row['features']:,} | {row['sparsity']:,} | {row['gap']:.2%} "
-        f"| {row['solve_seconds'] + row['certify_seconds']:.0f} | {row['verify_seconds']:.0f} |"
-        for row in _rows("certificates")
+        f"| {row['data']} | {row['samples']:,} × {row['features']:,} | {row['sparsity']:,} | {_gap(row)} "
+        f"| {row['seconds']:.0f} | {row['verify_seconds']:.0f} |"
+        for row in (known[case] for case in SHOWN if case in known)
     ]
     return "\n".join(lines)
+
+
+def _gap(row: dict[str, Any]) -> str:
+    return f"{math.ceil(row['gap'] * 1e4) / 1e2:.2f} %"
 
 
 def ladder() -> str:
@@ -111,9 +139,11 @@ def gaps() -> str | None:
         return None
     rows = sorted((row for row in found["rows"] if "gap" in row), key=lambda row: -row["gap"])
     failed = [row for row in found["rows"] if "gap" not in row]
-    good = sum(row["gap"] <= 0.01 for row in rows)
+    real = [row for row in rows if row["data"] != "simulated"]
+    good = sum(row["gap"] <= 0.01 for row in real)
     lines = [
-        f"**{good} of {len(rows) + len(failed)} within 1 %** after at most {rows[0]['limit']:.0f} s on two cores "
+        f"**{good} of {len(real) + len(failed)} on real data within 1 %** "
+        f"after at most {rows[0]['limit']:.0f} s on two cores "
         f"({found['machine']['processor']}, two threads, {found['machine']['cores']} cores, several cases at a time).",
         "",
         "| data | samples × features | k | proved gap | certificate | seconds | verify s | GiB |",
@@ -123,9 +153,8 @@ def gaps() -> str | None:
         shape = (
             f"{row['features']:,} (matrix)" if row["samples"] is None else f"{row['samples']:,} × {row['features']:,}"
         )
-        gap = f"{math.ceil(row['gap'] * 1e5) / 1e3:.3f} %"
         lines.append(
-            f"| {row['data']} | {shape} | {row['sparsity']:,} | {gap} | `{row['kind']}` | {row['seconds']:.1f} "
+            f"| {row['data']} | {shape} | {row['sparsity']:,} | {_gap(row)} | `{row['kind']}` | {row['seconds']:.1f} "
             f"| {row['verify_seconds']:.1f} | {row['peak_gib']:.1f} |"
         )
     lines += [f"| {row['data']} | | {row['sparsity']:,} | failed | | | | |" for row in failed]

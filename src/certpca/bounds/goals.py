@@ -8,6 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from certpca.bounds.l0_dual.problem import DualProblem
+from certpca.bounds.l0_level.features import Features, features_of
+from certpca.bounds.l0_level.search import LevelSearch, OnLevels
 from certpca.bounds.near_one import NearExaminer, examiner_of
 from certpca.bounds.proof_costs import ProofCosts
 from certpca.bounds.proving import ROUNDED_UP
@@ -75,11 +77,17 @@ class Shared:
 
     def __init__(self, operator: Operator) -> None:
         self._operator = operator
+        self.levels: tuple[LevelSearch, OnLevels] | None = None  # a search with a matrix as level, and where it ended
 
     @cached_property
     def dual(self) -> DualProblem:
         """The dual problem; `at` gives that of a sparsity."""
         return DualProblem(self._operator, 1)
+
+    @cached_property
+    def features(self) -> Features:
+        """Products with all features."""
+        return features_of(self._operator)
 
     @property
     def posed(self) -> bool:

@@ -101,6 +101,11 @@ class ProofCosts:
             work += 6.0 * self.depth**2 * count + EIGENVECTORS * self.depth**3
         return self._seconds(work, (PER_VALUE + (0.0 if roots else PER_ROOT)) * self.depth * count)
 
+    def level(self, width: int, walks: int = 0) -> float:
+        """Return the seconds for a level on so many directions, and for walks in the search for one."""
+        work = self.depth * self.size * (self.depth + 8.0 * width) + 6.0 * self.depth**3
+        return self._seconds(work + 2.0 * walks * self.depth * self.size * width, PER_VALUE * self.depth * self.size)
+
     def pairs(self) -> float:
         """Return the seconds for a look at all pairs of features."""
         return self._seconds(2.0 * self.size**2 * self.depth, 1e-8 * self.size**2)
@@ -123,17 +128,22 @@ class ProofCosts:
 
     def of(self, kind: str, evidence: Mapping[str, Any]) -> float:
         """Return the seconds for a certificate whose evidence is there; unknown ones count as nothing."""
-        if kind in ("trace", "row-sums", "largest-eigenvalue"):
-            return self.closed_form(kind)
-        if kind == "sdp-dual":
-            if "matrix" in evidence:
-                return self.dense(int(np.asarray(evidence["features"]).size) if "features" in evidence else self.size)
-            return self.clipped(int(np.asarray(evidence["factor"]).shape[1]))
-        if kind == "pair-rows":
-            return self.pairs()
-        if kind == "l0-dual":
-            return self.dual(roots="theta" in evidence)
-        return 0.0
+        match kind:
+            case "trace" | "row-sums" | "largest-eigenvalue":
+                seconds = self.closed_form(kind)
+            case "sdp-dual" if "matrix" in evidence:
+                seconds = self.dense(np.asarray(evidence["features"]).size if "features" in evidence else self.size)
+            case "sdp-dual":
+                seconds = self.clipped(int(np.asarray(evidence["factor"]).shape[1]))
+            case "l0-dual":
+                seconds = self.dual(roots="theta" in evidence)
+            case "l0-level":
+                seconds = self.level(np.asarray(evidence["weights"]).size)
+            case "pair-rows":
+                seconds = self.pairs()
+            case _:
+                seconds = 0.0
+        return seconds
 
     def posing(self) -> float:
         """Return the seconds until the dual problem is there."""

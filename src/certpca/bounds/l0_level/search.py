@@ -95,10 +95,10 @@ class LevelSearch:
         self._levels = Levels(np.eye(0), np.empty(0), 1.0, 1.0)
         self._unevenness = 1.0
 
-    def at(self, sparsity: int, objective: float) -> "LevelSearch":
+    def at(self, sparsity: int, objective: float, late: Callable[[], bool] = lambda: False) -> "LevelSearch":
         """Return a search for another sparsity that shares what is known; `begin` it where this one ended."""
         other = copy(self)
-        other.sparsity, other.objective = sparsity, objective
+        other.sparsity, other.objective, other._late = sparsity, objective, late
         return other
 
     def start(self, directions: Vector) -> OnLevels:

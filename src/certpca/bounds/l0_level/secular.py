@@ -30,7 +30,8 @@ def factors(
     b: Array, rest: Array, weights: Array, rest_weight: float, guess: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Return θ, N, the known coordinates of every z (in the type of b) and σ/(θ + p_r), what z has of the others."""
-    if is_host(b) and (compiled := _compiled()) is not None:
+    if is_host(b):
+        compiled = _compiled()
         theta = np.array(guess, dtype=np.float64)
         norm, other, z = np.empty_like(theta), np.empty_like(theta), np.empty_like(b)
         given = b, rest, weights, rest_weight, theta, norm, z, other, TOLERANCE, NEWTON_STEPS
@@ -73,7 +74,8 @@ def derivatives(
     """
     theta, norm = solved
     pull, rest_pull, spread, value = pulls
-    if is_host(b) and (compiled := _compiled()) is not None:
+    if is_host(b):
+        compiled = _compiled()
         by_b, by_rest = np.empty_like(b), np.empty_like(theta)
         sums = np.zeros((-(-b.shape[0] // STRIP), b.shape[1] + 1))
         given = b, rest, weights, rest_weight, theta, norm, pull, rest_pull, spread, value, by_b, by_rest, sums
@@ -117,12 +119,9 @@ def _in_strips(loop: Any, given: tuple[Any, ...], b: Array) -> None:
 
 
 @cache
-def _compiled() -> tuple[Any, Any] | None:  # noqa: PLR0915
-    """Compile the host loops once, or do without where numba is not to be had; see `bounds/l0_dual/secular.py`."""
-    try:
-        import numba
-    except ImportError:
-        return None
+def _compiled() -> tuple[Any, Any]:  # noqa: PLR0915
+    """Compile the host loops once, when they are first needed."""
+    import numba
 
     @numba.njit(fastmath=True, nogil=True, cache=True, error_model="numpy")
     def solve(b, rest, p, q, theta, norm, z, other, tolerance, steps, first, last):  # type: ignore[no-untyped-def]
