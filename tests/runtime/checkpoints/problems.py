@@ -31,7 +31,7 @@ def planted(samples: int, size: int, groups: int, strength: float) -> Vector:
 
 
 def _cover(**more: Any) -> certpca.Certificate:
-    return certpca.certify(planted(15, 600, 0, 0.0), 110, target_gap=0.32, **more)
+    return certpca.certify(planted(15, 600, 0, 0.0), 310, target_gap=0.0485, **more)
 
 
 def _shrunk(**more: Any) -> certpca.Certificate:

@@ -296,7 +296,7 @@ def test_disk_that_fills_up_keeps_the_old_states(tmp_path: Path) -> None:
         patch.setattr(os, "fsync", full)
         with pytest.warns(RuntimeWarning, match="No space left on device"):
             assert_as_if_uninterrupted(RUNS["cover"](checkpoint=every_step(tmp_path)), "cover")
-    assert names_in(tmp_path) == {"search.candidate", "proof.root"}
+    assert names_in(tmp_path) == {"search.candidate", "proof.levels"}
     assert_as_if_uninterrupted(RUNS["cover"](checkpoint=tmp_path), "cover")
 
 

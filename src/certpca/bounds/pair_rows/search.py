@@ -26,17 +26,20 @@ WORTH_A_ROUND = 0.8  # of the features that must not be left for another round
 SMALL_TREE = 64  # features that are left to the tree at once
 LARGEST_TREE = 512  # features that are left to it at the end
 HOPELESS = 0.15  # gap after two stages that further ones do not close
+HELPS = 0.05  # share of the gap to close, or of the features to leave out, for another stage to be worth it
+SHARE = 0.4  # of the time there is, for stages that may come to nothing
 ROWS = "rows"  # the parts of the evidence that hold wide points
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tightening:
-    """The point after some stages, the best wide one so far, and the features that one leaves."""
+    """The point after some stages, the best wide one so far, the features that one leaves, and whether it helped."""
 
     stage: int
     current: PairPoint
     best: WidePoint
     left: Indices
+    helped: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,10 +122,11 @@ class _Round:
         proof_seconds: float,
     ) -> None:
         self._pairs, self.features, self._sparsity = pairs, features, sparsity
-        self._goal, self._progress, self._proof_seconds = goal, progress, proof_seconds
+        self._goal, self._progress = goal, progress
         self.size, self._captured = pairs.size, incumbent.objective
         self._support = np.searchsorted(features, incumbent.best.support)
         self._enough = self._captured * (1 + max(goal.target_gap, PROVED_OPTIMAL))
+        self._aside = max(proof_seconds, (1 - SHARE) * progress.remaining if progress.timed else 0.0)
 
     def tightened(self, name: str) -> Tightening:
         """Go through the stages while that helps and there is time."""
@@ -139,7 +143,7 @@ class _Round:
         )
 
     def _late(self) -> bool:
-        return self._progress.late(self._proof_seconds)
+        return self._progress.late(self._aside)
 
     def _matrix(self, features: Indices) -> Vector:
         columns = self._pairs.columns[:, features].astype(np.float64)
@@ -176,9 +180,13 @@ class _Round:
         # The features of the incumbent are always left, so that the tree can say that it is optimal.
         left = np.union1d(np.flatnonzero(wide.forced > self._enough), self._support)
         current = self._grown(current, wide)
-        if before is not None and (before.left.size, before.best.bound) < (left.size, wide.bound):
-            return replace(before, stage=stage, current=current)
-        return Tightening(stage, current, wide, left)
+        if before is None:
+            return Tightening(stage, current, wide, left)
+        closed, gap = before.best.bound - wide.bound, before.best.bound - captured
+        helped = closed > HELPS * gap or left.size < (1 - HELPS) * before.left.size
+        if (before.left.size, before.best.bound) < (left.size, wide.bound):
+            return replace(before, stage=stage, current=current, helped=helped)
+        return Tightening(stage, current, wide, left, helped)
 
     def _grown(self, current: PairPoint, wide: WidePoint) -> PairPoint:
         """Extend the point to rows that count as much as its own; U there is the matrix, c off its diagonal."""
@@ -194,7 +202,7 @@ class _Round:
 
     def _over(self, state: Tightening) -> bool:
         few = state.left.size <= max(SMALL_TREE, 2 * self._sparsity)
-        hopeless = state.stage == 2 and self._captured < (1 - HOPELESS) * state.best.bound
+        hopeless = state.stage >= 2 and (not state.helped or self._captured < (1 - HOPELESS) * state.best.bound)
         reached = self._goal.reached(self._captured, state.best.bound)
         return few or hopeless or reached or state.stage == len(SCHEDULE)
 
