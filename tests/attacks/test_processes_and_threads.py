@@ -32,7 +32,8 @@ PROBLEM = """
         return found.objective, found.support.tolist()
 
     def traced(shift=0):
-        return certpca.path(X + shift, [3, 9], certify=True, target_gap=0.1, budget=certpca.Budget(steps=8)).objectives.tolist()
+        budget = certpca.Budget(steps=8)
+        return certpca.path(X + shift, [3, 9], certify=True, target_gap=0.1, budget=budget).objectives.tolist()
 
     CERTIFICATE = certpca.certify(X, 9, budget=certpca.Budget(steps=12))
 
