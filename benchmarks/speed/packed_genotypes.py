@@ -1,11 +1,10 @@
-"""Products of a covariance with a panel, from a packed genotype file: five ways that must agree.
+"""Products of a covariance with a panel, from a packed genotype file: four ways that must agree.
 
-`packed` is what certpca does. `floats` is what it does on processors without dot products of bytes, or in double
-precision: unpacking to floating point. `bed-reader` decodes blocks with that library (pip install bed-reader) and
-multiplies with NumPy. `tiles` decodes blocks with NumPy and multiplies with BLAS. `tables` adds up, for every byte,
-partial sums prepared for all 256 values of it; only the second half of the product, Xᵀ times the scores, is timed so,
-against the same half of `packed`. Where `plink2` is on the path, its approximate principal components of the same file
-are timed against leading eigenvectors found here, both with two threads.
+`floats` is what certpca does: unpacking to floating point, a tile at a time. `bed-reader` decodes blocks with that
+library (pip install bed-reader) and multiplies with NumPy. `tiles` decodes blocks with NumPy and multiplies with BLAS.
+`tables` adds up, for every byte, partial sums prepared for all 256 values of it; only the second half of the product,
+Xᵀ times the scores, is timed so, against the same half of `floats`. Where `plink2` is on the path, its approximate
+principal components of the same file are timed against leading eigenvectors found here, both with two threads.
 
 python -m benchmarks.speed.packed_genotypes
 """
@@ -18,14 +17,12 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numba
 import numpy as np
 from benchmarks.machine import facts, fastest, write_results
 
 import certpca
-from certpca.genotypes import packed_dots
 from certpca.readers.walks import ColumnWalk
 from certpca.runtime.threads import threads_allowed
 from certpca.search.krylov import leading_eigenpairs
@@ -98,7 +95,7 @@ def measured(file: Path, width: int, rng: np.random.Generator) -> dict[str, Any]
     shift = mean.astype(np.float32) @ panel
     fill = mean
 
-    def packed() -> Any:
+    def floats() -> Any:
         return operator.matmat(panel)
 
     def peer() -> Any:
@@ -110,17 +107,12 @@ def measured(file: Path, width: int, rng: np.random.Generator) -> dict[str, Any]
         back = ColumnWalk(reader).transposed_times(scores, fill)
         return (back - mean.astype(np.float32)[:, None] * scores.sum(axis=0)) / (rows - 1)
 
-    expected = packed()  # compiles
+    expected = floats()  # compiles
     before = reader.passes
-    packed()
+    floats()
     passes = reader.passes - before
-    times = {"packed": fastest(packed)}
-
-    def floats() -> Any:
-        with patch.object(packed_dots, "HAS_DOTS", False):
-            return operator.matmat(panel)
-
-    for name, job in (("floats", floats), ("bed-reader", peer), ("tiles", tiles)):
+    times = {"floats": fastest(floats)}
+    for name, job in (("bed-reader", peer), ("tiles", tiles)):
         np.testing.assert_allclose(job(), expected, atol=2e-4 * np.abs(expected).max())
         times[name] = fastest(job)
 
@@ -139,7 +131,7 @@ def measured(file: Path, width: int, rng: np.random.Generator) -> dict[str, Any]
 
     expected = half()
     np.testing.assert_allclose(looked_up(), expected, atol=2e-4 * np.abs(expected).max())
-    halves = {"packed": fastest(half), "tables": fastest(looked_up)}
+    halves = {"floats": fastest(half), "tables": fastest(looked_up)}
     return {
         "samples": rows,
         "variants": size,
@@ -147,7 +139,6 @@ def measured(file: Path, width: int, rng: np.random.Generator) -> dict[str, Any]
         "passes": passes,
         "seconds": times,
         "seconds_transposed_half": halves,
-        "times_as_fast_as_bed_reader": times["bed-reader"] / times["packed"],
     }
 
 
@@ -188,7 +179,6 @@ def main() -> None:
             ours.append(components(file))
             print(ours[-1], flush=True)
     extra = {"bed_reader": version("bed-reader"), "threads": threads_allowed(), "components": ours}
-    extra["whole_numbers"] = packed_dots.HAS_DOTS
     print(write_results("packed_genotypes", start, {**extra, "rows": rows}))
 
 

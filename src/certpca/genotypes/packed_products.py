@@ -1,24 +1,17 @@
-"""Products with packed genotypes that never decode a whole file: one interface, two ways.
+"""Products with packed genotypes that never decode a whole file.
 
-In whole numbers (`packed_digits.py`: single precision, many samples, AVX-512 with VNNI) genotypes stay bytes
-and vectors become three digits to the base 256. In floating point (`packed_floats.py`) a few variants and some hundred
-samples at a time are unpacked into a tile that stays in the first-level cache and multiplied there.
-`benchmarks/speed/packed_walk.py` measures what the first is worth, `benchmarks/speed/packed_genotypes.py` both against
-blocks that NumPy decodes and BLAS multiplies, and against tables of partial sums for every value of a byte.
+A few variants and some hundred samples at a time are unpacked into a tile that stays in the first-level cache and
+multiplied there; see `packed_loops.py`. `benchmarks/speed/packed_genotypes.py` measures this against blocks that NumPy
+decodes and BLAS multiplies, and against tables of partial sums for every value of a byte.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, final
 
 import numpy as np
 
-from certpca.genotypes.packed import Packed
+from certpca.genotypes.packed import MISSING, Packed, decoded, read_only
 from certpca.runtime.arrays import Array, Indices, Vector
-
-Scores = TypeVar("Scores")
-
-FEWEST_SAMPLES = 4096  # from which whole numbers are faster: each variant takes some steps of its own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,21 +25,20 @@ class PackedRows:
     rows
         Those of the table that count.
     fill
-        What a missing genotype of each counts, or None where none are missing. Rows for which it is zero are not
-        searched for these.
+        What a missing genotype of each counts, or None where none are missing.
     """
 
     table: Packed
     rows: Indices
     fill: Vector | None = None
 
-    def holes(self, dtype: Any) -> Array:
-        """Return what missing genotypes count, in a type."""
-        return np.zeros(self.rows.size, dtype=dtype) if self.fill is None else self.fill.astype(dtype, copy=False)
 
+@final
+class Products:
+    """Products with packed variants that come part by part, in one walk.
 
-def products(samples: int, vectors: int, dtype: Any, threads: int) -> "Products[Any]":
-    """Return the faster products of what this processor can do.
+    `forth`, `back` and `around` may be called by several threads at once, each with its number: each has sums over
+    variants of its own.
 
     Parameters
     ----------
@@ -59,45 +51,52 @@ def products(samples: int, vectors: int, dtype: Any, threads: int) -> "Products[
     threads
         That work at once.
     """
-    if np.dtype(dtype) == np.float32:
-        from certpca.genotypes.packed_dots import HAS_DOTS, MOST_SAMPLES
 
-        if HAS_DOTS and FEWEST_SAMPLES <= samples <= MOST_SAMPLES:
-            from certpca.genotypes.packed_digits import DigitProducts
+    def __init__(self, samples: int, vectors: int, dtype: Any, threads: int) -> None:
+        from certpca.genotypes import packed_loops  # loads numba
 
-            return DigitProducts(samples, vectors, threads)
-    from certpca.genotypes.packed_floats import FloatProducts
-
-    return FloatProducts(samples, vectors, dtype, threads)
-
-
-class Products(ABC, Generic[Scores]):
-    """Products with packed variants that come part by part, in one walk.
-
-    `forth`, `back` and `around` may be called by several threads at once, each with its number: each has sums over
-    variants of its own.
-    """
-
-    def __init__(self, samples: int, vectors: int, dtype: Any) -> None:
+        self._loops: Any = packed_loops
         self._samples, self._vectors, self._dtype = samples, vectors, np.dtype(dtype)
         self._padded = -(-vectors // 4) * 4  # the loops take four vectors at a time
+        self._table = unpacking_table(dtype)
+        self._sums = np.zeros((threads, self._padded, samples), dtype=dtype)
+        self._levels = np.zeros((threads, self._padded), dtype=dtype)
 
-    @abstractmethod
-    def turned(self, scores: Array) -> Scores:
-        """Return scores (samples x vectors) in the form the loops want."""
+    def turned(self, scores: Array) -> tuple[Array, Array]:
+        """Return scores (samples x vectors) as the loops want them: one row for each vector, and their sums."""
+        turned = np.zeros((self._padded, self._samples), dtype=self._dtype)
+        turned[: self._vectors] = scores.T
+        return turned, turned.sum(axis=1)
 
-    @abstractmethod
     def forth(self, thread: int, here: PackedRows, panel: Array) -> None:
         """Add X·panel."""
+        weights = np.zeros((here.rows.size, self._padded), dtype=self._dtype)
+        weights[:, : self._vectors] = panel
+        self._loops.forth(*self._variants(here), weights, self._sums[thread])
 
-    @abstractmethod
-    def back(self, thread: int, here: PackedRows, turned: Scores) -> Array:
+    def back(self, here: PackedRows, turned: tuple[Array, Array]) -> Array:
         """Return Xᵀ·scores."""
+        product = np.zeros((here.rows.size, self._padded), dtype=self._dtype)
+        self._loops.back(*self._variants(here), turned[0], product)
+        return product[:, : self._vectors]
 
-    @abstractmethod
-    def around(self, thread: int, here: PackedRows, mean: Vector, square: Vector, turned: Scores) -> None:
+    def around(self, thread: int, here: PackedRows, mean: Vector, square: Vector, turned: tuple[Array, Array]) -> None:
         """Add (X − 1μᵀ)·diag(square)·(X − 1μᵀ)ᵀ·scores, but for what `total` takes off."""
+        scaling = mean.astype(self._dtype), square.astype(self._dtype)
+        to = self._sums[thread], self._levels[thread]
+        self._loops.around(*self._variants(here), *scaling, *turned, *to)
 
-    @abstractmethod
     def total(self) -> Array:
-        """Return what was added up, a row for every two bits of a variant."""
+        """Return what all threads added up, a row for every two bits of a variant."""
+        whole = self._sums.sum(axis=0) - self._levels.sum(axis=0)[:, None]
+        return np.ascontiguousarray(whole[: self._vectors].T)
+
+    def _variants(self, here: PackedRows) -> tuple[Packed, Indices, Array, Array]:
+        fill = np.zeros(here.rows.size) if here.fill is None else here.fill
+        return read_only(here.table), here.rows, fill.astype(self._dtype, copy=False), self._table
+
+
+def unpacking_table(dtype: Any) -> Array:
+    """Return for each byte the four counts it decodes to, zero where missing, and four marks of missing ones."""
+    counts = decoded()
+    return np.concatenate([np.where(counts == MISSING, 0, counts), counts == MISSING], axis=1).astype(dtype)

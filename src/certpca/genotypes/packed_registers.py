@@ -11,15 +11,14 @@ from numba.extending import intrinsic
 _settings: Any = config
 
 
-def can(*features: str) -> bool:
-    """Say whether the processor that numba compiles for has all features; a portable loop serves where it has not."""
+def _can(feature: str) -> bool:
+    """Say whether the processor that numba compiles for has a feature; a portable loop serves where it has not."""
     if _settings.CPU_NAME is not None or _settings.CPU_FEATURES is not None or not _settings.ENABLE_AVX:
         return False  # the user asked for code for another processor, or an older one
-    held = binding.get_host_cpu_features()
-    return all(held.get(name, False) for name in features)
+    return bool(binding.get_host_cpu_features().get(feature, False))
 
 
-HAS_AVX2, HAS_AVX512 = can("avx2"), can("avx512f")
+HAS_AVX2, HAS_AVX512 = _can("avx2"), _can("avx512f")
 BYTES_AT_ONCE = 4 if HAS_AVX512 else 2  # unpacked to single precision; half as many to double
 _cgutils: Any = cgutils
 
@@ -42,17 +41,17 @@ def _spread(_typing: Any, packed: Any, row: Any, begin: Any, value: Any, tile: A
         chosen = ir.Constant(
             ir.VectorType(ir.IntType(32), count), [count + i if i % 4 == 1 else i for i in range(count)]
         )
-        table = builder.shuffle_vector(known, everywhere(builder, arguments[3], count), chosen)
+        table = builder.shuffle_vector(known, _everywhere(builder, arguments[3], count), chosen)
         if double and not HAS_AVX512:  # AVX2 permutes single numbers only: a double is two of them
             kind = ir.VectorType(ir.FloatType(), 8)
             integer, table = ir.IntType(32), builder.bitcast(table, kind)
-            doubled = builder.shl(everywhere(builder, builder.zext(loaded, integer), 8), _constant(integer, [1] * 8))
+            doubled = builder.shl(_everywhere(builder, builder.zext(loaded, integer), 8), _constant(integer, [1] * 8))
             index = builder.lshr(doubled, _constant(integer, [2 * (i // 2) for i in range(8)]))
             index = builder.or_(builder.and_(index, _constant(integer, [6] * 8)), _constant(integer, [0, 1] * 4))
         else:
             kind, integer = ir.VectorType(real, count), ir.IntType(64 if double else 32)
             word = loaded if 2 * count == integer.width else builder.zext(loaded, integer)
-            index = builder.lshr(everywhere(builder, word, count), _constant(integer, [2 * i for i in range(count)]))
+            index = builder.lshr(_everywhere(builder, word, count), _constant(integer, [2 * i for i in range(count)]))
         name = "avx2.permps" if not HAS_AVX512 else f"avx512.permvar.{'df' if double else 'sf'}.512"
         form = ir.FunctionType(kind, [kind, index.type])
         permute = _cgutils.get_or_insert_function(builder.module, form, f"llvm.x86.{name}")
@@ -74,7 +73,7 @@ def _counts(_typing: Any, packed: Any, at: Any, mask: Any, begin: Any, words: An
         long = ir.IntType(64)
         kind = ir.VectorType(long, 8)
         low, one = (ir.Constant(kind, [entry] * 8) for entry in (0x5555555555555555, 1))
-        bases = [first_byte(context, builder, signature, arguments, place) for place in (0, 2)]
+        bases = [_first_byte(context, builder, signature, arguments, place) for place in (0, 2)]
         ones = _cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind]), "llvm.ctpop.v8i64")
         sums = [_cgutils.alloca_once_value(builder, ir.Constant(kind, [0] * 8)) for _ in range(3)]
         for register in sums:
@@ -128,12 +127,12 @@ def _constant(integer: Any, entries: list[int]) -> Any:
     return ir.Constant(ir.VectorType(integer, len(entries)), entries)
 
 
-def first_byte(context: Any, builder: Any, signature: Any, arguments: Any, place: int) -> Any:
+def _first_byte(context: Any, builder: Any, signature: Any, arguments: Any, place: int) -> Any:
     """Return a pointer to where the numbers of an array that is an argument begin."""
     return builder.bitcast(_array(context, builder, signature, arguments, place).data, ir.IntType(8).as_pointer())
 
 
-def everywhere(builder: Any, value: Any, lanes: int) -> Any:
+def _everywhere(builder: Any, value: Any, lanes: int) -> Any:
     """Return a register that holds a value in all lanes."""
     nothing = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
     first = builder.insert_element(nothing, value, ir.IntType(32)(0))

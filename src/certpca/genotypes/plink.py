@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from certpca.genotypes import packed
 from certpca.genotypes.packed_file import PackedFile
-from certpca.genotypes.packed_products import PackedRows, Products, products
+from certpca.genotypes.packed_products import PackedRows, Products
 from certpca.genotypes.packed_table import PackedTable
 from certpca.genotypes.plink_filters import Filters
 from certpca.genotypes.plink_layout import ENDINGS, base_of, opened
@@ -269,24 +269,25 @@ class PlinkFile(Reader):
     def times(self, panel: Array, fill: Vector | None) -> Array:
         """Multiply packed variants; those that count nothing are not read."""
         live, threads = np.flatnonzero(panel.any(axis=1)), threads_allowed()
-        added, holes = self._products(panel, threads), self._holes(fill)
+        added = self._products(panel, threads)
 
         def work(thread: int, part: slice, table: packed.Packed, here: Indices) -> None:
             which = live[part]
-            added.forth(thread, PackedRows(table, here, _part(holes, which)), panel[which])
+            added.forth(thread, PackedRows(table, here, _part(fill, which)), panel[which])
 
         self._walk(self._chosen[live], work, threads)
         return added.total()[self._kept]
 
     def transposed_times(self, scores: Array, fill: Vector | None) -> Array:
-        """Multiply packed variants; see `genotypes/packed.py`."""
+        """Multiply packed variants; see `packed_products.py`."""
         threads = threads_allowed()
-        multiply, holes = self._products(scores, threads), self._holes(fill)
+        multiply = self._products(scores, threads)
         turned = multiply.turned(self._padded(scores))
         product = np.empty((self._chosen.size, scores.shape[1]), dtype=scores.dtype)
 
         def work(thread: int, part: slice, table: packed.Packed, here: Indices) -> None:
-            product[part] = multiply.back(thread, PackedRows(table, here, _part(holes, part)), turned)
+            del thread
+            product[part] = multiply.back(PackedRows(table, here, _part(fill, part)), turned)
 
         self._walk(self._chosen, work, threads)
         return product
@@ -294,23 +295,17 @@ class PlinkFile(Reader):
     def sample_product(self, scores: Array, mean: Vector, weight: Vector, fill: Vector | None) -> Array:
         """Multiply there and back while packed variants are in the cache."""
         threads = threads_allowed()
-        added, holes = self._products(scores, threads), self._holes(fill)
+        added = self._products(scores, threads)
         turned, square = added.turned(self._padded(scores)), weight**2
 
         def work(thread: int, part: slice, table: packed.Packed, here: Indices) -> None:
-            added.around(thread, PackedRows(table, here, _part(holes, part)), mean[part], square[part], turned)
+            added.around(thread, PackedRows(table, here, _part(fill, part)), mean[part], square[part], turned)
 
         self._walk(self._chosen, work, threads)
         return added.total()[self._kept]
 
-    def _products(self, panel: Array, threads: int) -> Products[Any]:
-        return products(4 * self._table.length, panel.shape[1], panel.dtype, threads)
-
-    def _holes(self, fill: Vector | None) -> Vector | None:
-        """Return what missing genotypes count, zero where there are none: then none are looked for."""
-        if fill is None or "_counts" not in self.__dict__:  # counting for this alone would be a walk more
-            return fill
-        return np.where(self._counts[:, 0] > 0, fill, 0.0)
+    def _products(self, panel: Array, threads: int) -> Products:
+        return Products(4 * self._table.length, panel.shape[1], panel.dtype, threads)
 
     def _padded(self, scores: Array) -> Array:
         """Give every sample of the file a row; those left out count nothing."""
@@ -327,5 +322,5 @@ class PlinkFile(Reader):
         return PlinkFile(self.file, table, self._all_samples, variants, self._kept, everything, self.memory)
 
 
-def _part(holes: Vector | None, part: slice | Indices) -> Vector | None:
-    return None if holes is None else holes[part]
+def _part(fill: Vector | None, part: slice | Indices) -> Vector | None:
+    return None if fill is None else fill[part]
