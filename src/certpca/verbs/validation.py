@@ -174,6 +174,14 @@ def checked_flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
+def checked_branching(value: Any) -> bool | str:
+    """Return what to split where a bound is not enough."""
+    if isinstance(value, str):
+        _require(value == "directions", "branching", 'True, False or "directions"', value)
+        return value
+    return checked_flag(value, "branching")
+
+
 def checked_budget(budget: Any) -> Budget | Progress | None:
     """Return limits on time and steps."""
     _require(
