@@ -244,7 +244,7 @@ def test_a_killed_worker_costs_a_retry(what, genotypes):
     killed: list[int] = []
     heard: list[Any] = []
 
-    with started(4) as cluster, distributed.Client(cluster) as connected:
+    with started(2) as cluster, distributed.Client(cluster) as connected:
 
         def listener(step):
             if not killed and len(heard) == 2:

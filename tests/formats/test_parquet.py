@@ -46,8 +46,9 @@ def test_same_answers_as_in_memory(tmp_path: Path, rng: Any, kind: Any, group: i
     assert isinstance(operator, StreamedCovariance)
     assert operator.dtype == certpca.from_data(table).dtype
     certpca.verify_operator(operator)
-    mine = certpca.solve(reader, 6, certify=True, target_gap=0.1)
-    theirs = certpca.solve(table, 6, certify=True, target_gap=0.1)
+    solver = "auto" if kind is np.float64 else "svd-threshold"  # which walks less often
+    mine = certpca.solve(reader, 6, solver, certify=True, target_gap=0.1)
+    theirs = certpca.solve(table, 6, solver, certify=True, target_gap=0.1)
     assert mine.names == tuple(f"f{index}" for index in theirs.support)
     assert mine.objective == pytest.approx(theirs.objective, rel=1e-9)
     assert mine.certificate is not None
@@ -76,7 +77,8 @@ def test_missing_genotypes_are_coded_as_in_memory(tmp_path: Path, rng: Any, grou
     table = counts(rng).astype(np.int8)
     table[5, 5] = -9
     reader = certpca.read_parquet(written(tmp_path / "a.parquet", table, row_group_size=group), memory=TINY)
-    certpca.verify(certpca.certify(reader, 5, missing="mean", target_gap=0.5), table)
+    solution = certpca.solve(reader, 5, "svd-threshold", missing="mean")
+    certpca.verify(certpca.certify(reader, 5, solution=solution, missing="mean", target_gap=0.5), table)
 
 
 def test_columns_are_chosen_or_left_out(tmp_path: Path, rng: Any) -> None:

@@ -39,10 +39,11 @@ def anndata_store(path: Path, matrix: Any, layers: Any = None, version: int = 3)
     return path
 
 
-def same_answers(reader: Any, matrix: Any) -> None:
-    """Compare solutions and certificates with those of data in memory."""
-    mine = certpca.solve(reader, 6, certify=True, target_gap=0.1)
-    theirs = certpca.solve(matrix, 6, certify=True, target_gap=0.1)
+def same_answers(reader: Any, matrix: Any, version: int) -> None:
+    """Compare solutions and certificates with those of data in memory; in one format by the search that reads most."""
+    solver = "auto" if version == 3 else "svd-threshold"
+    mine = certpca.solve(reader, 6, solver, certify=True, target_gap=0.1)
+    theirs = certpca.solve(matrix, 6, solver, certify=True, target_gap=0.1)
     np.testing.assert_array_equal(mine.support, theirs.support)
     assert mine.objective == pytest.approx(theirs.objective, rel=1e-9)
     assert mine.certificate is not None
@@ -63,7 +64,7 @@ def test_a_single_array(tmp_path: Path, rng: Any, kind: str, version: int) -> No
     operator = certpca.from_data(reader)
     assert isinstance(operator, StreamedCovariance)
     certpca.verify_operator(operator)
-    same_answers(reader, table)
+    same_answers(reader, table, version)
 
 
 @pytest.mark.parametrize("version", FORMATS)
@@ -78,7 +79,7 @@ def test_anndata_stores(tmp_path: Path, rng: Any, make: Any, memory: float, vers
     assert reader.sample_names is not None
     assert reader.sample_names[3] == "c3"
     assert reader.obs["kind"][:3].tolist() == ["", "b", "t"]
-    same_answers(reader, matrix)
+    same_answers(reader, matrix, version)
     assert certpca.read_zarr(store, array="double").shape == matrix.shape
     with pytest.raises(DataFileError, match="has no other; it has X, layers/double"):
         certpca.read_zarr(store, array="other")

@@ -112,8 +112,8 @@ def test_beyond_the_largest_formed_size_the_data_are_the_source(method: str, rng
     some = np.array([1, 4, 5, 8000])
     values = source.values[:, some]
     np.testing.assert_allclose(values.T @ values, left.submatrix(some), atol=1e-14)
-    solution = certpca.solve(left, 3)
-    certificate = certpca.certify(left, 3, solution=solution, budget=certpca.Budget(steps=2))
+    solution = certpca.solve(left, 3, "svd-threshold")
+    certificate = certpca.certify(left, 3, solution=solution, target_gap=0.5, budget=certpca.Budget(steps=2))
     assert certpca.verify(certificate, left).objective == pytest.approx(solution.objective, rel=1e-6)
 
 

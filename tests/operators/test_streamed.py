@@ -83,7 +83,7 @@ def test_scores_are_those_of_the_data_in_memory(tmp_path: Path, rng: Any, kind: 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_same_solution_and_certificates_for_both(tmp_path: Path, rng: Any, kind: str) -> None:
-    table = planted(rng)
+    table = planted(rng, size=120)
     reader = stored(kind, table, tmp_path)
     budget = certpca.Budget(steps=60)
     mine = certpca.solve(reader, 8, missing="mean", certify=True, target_gap=0.2, budget=budget)
@@ -100,7 +100,7 @@ def test_same_solution_and_certificates_for_both(tmp_path: Path, rng: Any, kind:
 
 
 def test_a_certificate_of_other_genotypes_is_refused(tmp_path: Path, rng: Any) -> None:
-    table = planted(rng)
+    table = planted(rng, size=60)
     certificate = certpca.certify(stored("plink", table, tmp_path), 5, missing="mean", target_gap=0.5)
     table[0, 0] = (max(table[0, 0], 0) + 1) % 3
     with pytest.raises(certpca.CertificateError, match="other data"):
@@ -108,7 +108,7 @@ def test_a_certificate_of_other_genotypes_is_refused(tmp_path: Path, rng: Any) -
 
 
 def test_path_and_decompose_take_a_reader(tmp_path: Path, rng: Any) -> None:
-    table = planted(rng, missing=0.0)
+    table = planted(rng, size=80, missing=0.0)
     reader = stored("plink", table, tmp_path)
     along, expected = certpca.path(reader, [3, 6]), certpca.path(table, [3, 6])
     np.testing.assert_allclose(along.objectives, expected.objectives, rtol=1e-9)
@@ -224,7 +224,7 @@ def test_a_variant_without_any_genotype(tmp_path: Path, rng: Any) -> None:
 
 @pytest.mark.parametrize("missing", [0.0, 0.05])
 def test_scaling_by_allele_frequency(missing: float, tmp_path: Path, rng: Any) -> None:
-    table = planted(rng, missing=missing)
+    table = planted(rng, size=120, missing=missing)
     calls = np.where(table < 0, np.nan, table.astype(np.float64))
     varying = (np.nanmean(calls, axis=0) > 0) & (np.nanmean(calls, axis=0) < 2)
     table, calls = table[:, varying], calls[:, varying]
@@ -237,11 +237,11 @@ def test_scaling_by_allele_frequency(missing: float, tmp_path: Path, rng: Any) -
     everything = np.arange(table.shape[1])
     np.testing.assert_allclose(streamed.submatrix(everything), expected, atol=1e-5)
     np.testing.assert_allclose(inside.submatrix(everything), expected, atol=1e-5)
-    certificate = certpca.certify(streamed, 5, budget=certpca.Budget(seconds=5))
+    certificate = certpca.certify(streamed, 5, budget=certpca.Budget(steps=10))
     assert certificate.normalisation["scale"] == "2pq"
     proof = certpca.verify(certificate, table)
     assert proof.upper_bound <= certificate.upper_bound
-    plain = certpca.certify(certpca.from_data(table, missing="mean"), 5, budget=certpca.Budget(seconds=5))
+    plain = certpca.certify(certpca.from_data(table, missing="mean"), 5, budget=certpca.Budget(steps=10))
     assert plain.fingerprint != certificate.fingerprint
 
 
@@ -328,9 +328,13 @@ def test_filters_are_for_plink_files(tmp_path: Path, capsys: Any) -> None:
 
 @pytest.mark.parametrize("method", ["cross-validation", "stability"])
 def test_choosing_by_rows_is_refused_for_files_read_by_columns(method: Any, tmp_path: Path, rng: Any) -> None:
-    reader = stored("plink", planted(rng, missing=0.0), tmp_path)
+    reader = stored("plink", planted(rng, size=30, missing=0.0), tmp_path)
     with pytest.raises(InvalidProblemError, match="read by columns"):
         certpca.choose_sparsity(reader, [2, 4], method=method)
+
+
+def test_choosing_by_the_elbow_takes_files_read_by_columns(tmp_path: Path, rng: Any) -> None:
+    reader = stored("plink", planted(rng, size=80, missing=0.0), tmp_path)
     assert certpca.choose_sparsity(reader, [2, 4, 8]).sparsity in (2, 4, 8)
 
 
@@ -366,11 +370,11 @@ def test_tall_tables_are_walked_over_once(tmp_path: Path, rng: Any, scale: bool)
 def test_large_files_are_searched_with_fewer_walks(
     tmp_path: Path, rng: Any, monkeypatch: pytest.MonkeyPatch, sparsity: int
 ) -> None:
-    table = planted(rng, 80, 600)
-    plain = certpca.from_data(stored("plink", table, tmp_path), missing="mean")
+    table = planted(rng, 60, 300)
+    plain = certpca.from_data(stored("plink", table, tmp_path, memory=1e-5), missing="mean")
     thorough = certpca.solve(plain, sparsity)
     monkeypatch.setattr("certpca.operators.cost.DEAR_WALK", 1)
-    frugal = certpca.from_data(stored("plink", table, tmp_path), missing="mean")
+    frugal = certpca.from_data(stored("plink", table, tmp_path, memory=1e-5), missing="mean")
     solution = certpca.solve(frugal, sparsity)
     assert solution.support.size == sparsity
     assert 0.97 * thorough.objective <= solution.objective <= thorough.objective * (1 + 1e-9)

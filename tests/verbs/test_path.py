@@ -49,7 +49,7 @@ def test_small_cases_are_optimal_and_proved(rng):
 
 
 def test_objectives_and_bounds_never_fall(operator):
-    found = certpca.path(operator, range(1, 91, 22), certify=True, target_gap=0.1, budget=certpca.Budget(steps=8))
+    found = certpca.path(operator, range(1, 91, 22), certify=True, target_gap=0.2, budget=certpca.Budget(steps=4))
     assert monotone(found.objectives)
     assert monotone(found.upper_bounds)
     own = np.array([solution.upper_bound for solution in found.solutions])
@@ -68,13 +68,13 @@ def test_warm_certificates_of_large_data_hold(rng):
     data = certpca.balding_nichols(60, 1500, populations=3, fst=0.2, rng=1).data
     operator = certpca.from_data(data)
     budget = certpca.Budget(steps=25)
-    found = certpca.path(operator, [20, 60, 180], certify=True, target_gap=0.02, budget=budget)
+    found = certpca.path(operator, [20, 40, 60], certify=True, target_gap=0.05, budget=budget)
     for solution in found.solutions:
         assert solution.certificate is not None
         assert solution.certificate.sparsity == solution.sparsity
         assert certpca.verify(solution.certificate, data).upper_bound <= solution.certificate.upper_bound
-    cold = certpca.certify(operator, 20, solution=found.solutions[0], target_gap=0.02, budget=budget)
-    assert found.solutions[0].gap <= max(0.02, 1.2 * cold.gap)
+    cold = certpca.certify(operator, 20, solution=found.solutions[0], target_gap=0.05, budget=budget)
+    assert found.solutions[0].gap <= max(0.05, 1.2 * cold.gap)
 
 
 def test_without_certificates_nothing_is_proved(operator):
