@@ -176,10 +176,9 @@ def checked_flag(value: Any, name: str) -> bool:
 
 def checked_branching(value: Any) -> bool | str:
     """Return what to split where a bound is not enough."""
-    if isinstance(value, str):
-        _require(value == "directions", "branching", 'True, False or "directions"', value)
-        return value
-    return checked_flag(value, "branching")
+    allowed = isinstance(value, (bool, np.bool_)) or (isinstance(value, str) and value == "directions")
+    _require(allowed, "branching", 'True, False or "directions"', value)
+    return value if isinstance(value, str) else bool(value)
 
 
 def checked_budget(budget: Any) -> Budget | Progress | None:
