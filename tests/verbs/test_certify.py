@@ -52,11 +52,11 @@ def test_published_optima_are_never_above_the_bound(shared):
     assert seen >= 25
 
 
-def test_branching_tightens_and_its_tree_is_checked(rng, monkeypatch):
-    monkeypatch.setattr("certpca.bounds.makers.search_tree.UP_TO", 0)  # over directions, not over features
+def test_branching_tightens_and_its_tree_is_checked(rng):
     data = spread(rng)
     plain = certpca.certify(data, 12, target_gap=0.0, branching=False)
-    branched = certpca.certify(data, 12, target_gap=0.0, budget=certpca.Budget(steps=100))
+    budget = certpca.Budget(steps=100)
+    branched = certpca.certify(data, 12, target_gap=0.0, branching="directions", budget=budget)
     assert branched.kind == "l0-tree"
     assert branched.upper_bound < plain.upper_bound
     assert certpca.verify(branched, data).upper_bound <= branched.upper_bound

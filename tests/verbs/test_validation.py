@@ -63,7 +63,7 @@ WRONG: list[tuple[str, list[str], list[Any], str]] = [
         "checkpoint must be the name of a folder",
     ),
     ("depth", ["certify"], [*NOT_WHOLE, math.inf], "depth must be a positive number of directions"),
-    ("branching", ["certify"], NOT_FLAGS, "branching must be True or False"),
+    ("branching", ["certify"], NOT_FLAGS, "branching must be True, False or"),
     ("semidefinite", ["certify"], NOT_FLAGS, "semidefinite must be True or False"),
     ("warm", ["certify"], [5, "x"], "warm must be a certificate"),
     ("solution", ["certify"], [5, "x"], "solution must be a solution"),

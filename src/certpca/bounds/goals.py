@@ -110,13 +110,18 @@ class Goal:
     """When to stop, and with what to begin."""
 
     target_gap: float
-    branching: bool = True
+    branching: bool | str = True  # or "directions", which leaves supports alone
     warm: Certificate | None = None
     semidefinite: bool = False
     known: Certificate | None = None
     depth: int | None = None
     largest: float = math.nan  # eigenvalue of the whole matrix, as whoever judged the component found it
     shared: Shared | None = None
+
+    @property
+    def over_supports(self) -> bool:
+        """Whether to search among supports as well."""
+        return self.branching is True
 
     def reached(self, objective: float, bound: float) -> bool:
         """Whether the gap is as small as asked for."""

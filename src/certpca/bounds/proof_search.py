@@ -62,7 +62,7 @@ class ProofSearch:
     @property
     def small(self) -> bool:
         """Whether the optimum itself is sought."""
-        return self.goal.branching and self.operator.size <= ALWAYS_OPTIMAL
+        return self.goal.over_supports and self.operator.size <= ALWAYS_OPTIMAL
 
     @property
     def left(self) -> Screening:

@@ -21,6 +21,7 @@ from certpca.verbs.run_facts import described, digest, run_facts
 from certpca.verbs.solve import require_narrow, share_of_the_search, solved_near_one
 from certpca.verbs.validation import (
     TARGET_GAP,
+    checked_branching,
     checked_depth,
     checked_flag,
     checked_folder,
@@ -43,7 +44,7 @@ def certify(
     solver: str | Solver = "auto",
     *,
     solution: Solution | None = None,
-    branching: bool = True,
+    branching: bool | str = True,
     warm: Certificate | None = None,
     semidefinite: bool = False,
     depth: int | None = None,
@@ -67,9 +68,9 @@ def certify(
         What searches for a component to compare with, where no `solution` is given.
     solution : Solution, optional
         A component to compare with; by default one is searched for.
-    branching : bool
+    branching : bool or "directions"
         Where the plain bound is not enough, search over supports if few features are left to decide, and split
-        the directions of sample space otherwise.
+        the directions of sample space otherwise; or split directions alone.
     warm : Certificate, optional
         An earlier certificate of the same data, for this or a neighbouring sparsity.
     semidefinite : bool
@@ -125,7 +126,7 @@ def certify(
     """
     goal = Goal(
         checked_gap(target_gap),
-        checked_flag(branching, "branching"),
+        checked_branching(branching),
         checked_warm(warm, Certificate, "certify"),
         checked_flag(semidefinite, "semidefinite"),
         depth=checked_depth(depth),

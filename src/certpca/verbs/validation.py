@@ -174,6 +174,13 @@ def checked_flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
+def checked_branching(value: Any) -> bool | str:
+    """Return what to split where a bound is not enough."""
+    allowed = isinstance(value, (bool, np.bool_)) or (isinstance(value, str) and value == "directions")
+    _require(allowed, "branching", 'True, False or "directions"', value)
+    return value if isinstance(value, str) else bool(value)
+
+
 def checked_budget(budget: Any) -> Budget | Progress | None:
     """Return limits on time and steps."""
     _require(

@@ -20,13 +20,13 @@ from certpca.checker.level_screening import screen_levels
 from tests.brute_force import brute_force
 
 
-def search_for(operator, sparsity, features=None):
+def search_for(operator, sparsity, features=None, full_up_to=200):
     solution = certpca.solve(operator, sparsity)
     features = features_of(operator) if features is None else features
     panel = np.zeros((operator.size, 1))
     panel[solution.support, 0] = solution.loadings
     objective = operator.quadratic_form(solution.support, np.asarray(solution.loadings))
-    search = LevelSearch(features, sparsity, objective)
+    search = LevelSearch(features, sparsity, objective, full_up_to=full_up_to)
     return search, search.start(features.combined(operator.adopt(panel))), objective
 
 
@@ -96,20 +96,18 @@ def test_levels_beat_a_number(sparsity, rng):
     assert proved(operator, found, sparsity) == pytest.approx(found.bound, rel=1e-5)
 
 
-def deep(rng, monkeypatch):
+def deep(rng):
     """Return data with more samples than directions with levels of their own."""
-    monkeypatch.setattr(searching, "FULL_UP_TO", 20)
     return certpca.from_data(spiked(rng, 150, 400, 1.0) + rng.standard_normal((150, 3)) @ rng.standard_normal((3, 400)))
 
 
-def test_few_directions_are_nearly_as_good_as_all(rng, monkeypatch):
-    operator = deep(rng, monkeypatch)
-    search, at, objective = search_for(operator, 30)
+def test_few_directions_are_nearly_as_good_as_all(rng):
+    operator = deep(rng)
+    search, at, objective = search_for(operator, 30, full_up_to=20)
     *_, at = search.rounds(at)
     few = at.best
     assert few.levels.width < 100
     assert search.features.walks < 60
-    monkeypatch.setattr(searching, "FULL_UP_TO", 200)
     search, at, _ = search_for(operator, 30)
     *_, at = search.rounds(at)
     assert objective <= at.best.bound
@@ -117,20 +115,20 @@ def test_few_directions_are_nearly_as_good_as_all(rng, monkeypatch):
     assert proved(operator, few, 30) == pytest.approx(few.bound, rel=2e-3)
 
 
-def test_walks_give_what_held_features_give(rng, monkeypatch):
-    operator = deep(rng, monkeypatch)
+def test_walks_give_what_held_features_give(rng):
+    operator = deep(rng)
     bounds = []
     for kind in (HeldFeatures, WalkedFeatures):
-        search, at, _ = search_for(operator, 30, kind(operator))
+        search, at, _ = search_for(operator, 30, kind(operator), full_up_to=20)
         *_, at = islice(search.rounds(at), 5)
         bounds.append(at.best.bound)
         assert search.features.walks <= 2 + 2 * (searching.KRYLOV_ROUNDS + 5)
     assert bounds[0] == pytest.approx(bounds[1], rel=2e-3)
 
 
-def test_one_search_serves_other_sparsities(rng, monkeypatch):
-    operator = deep(rng, monkeypatch)
-    search, at, _ = search_for(operator, 30)
+def test_one_search_serves_other_sparsities(rng):
+    operator = deep(rng)
+    search, at, _ = search_for(operator, 30, full_up_to=20)
     *_, at = search.rounds(at)
     walks = search.features.walks
     cheap = {sparsity: search.bound_at(at, sparsity) for sparsity in (24, 36)}
@@ -144,12 +142,12 @@ def test_one_search_serves_other_sparsities(rng, monkeypatch):
         assert better.best.bound <= bound * (1 + 1e-4)
 
 
-def test_a_round_depends_on_the_state_alone(rng, monkeypatch):
-    operator = deep(rng, monkeypatch)
-    search, at, _ = search_for(operator, 30)
+def test_a_round_depends_on_the_state_alone(rng):
+    operator = deep(rng)
+    search, at, _ = search_for(operator, 30, full_up_to=20)
     *_, at = islice(search.rounds(at), 3)
     expected = search.step(at)
-    again, _, _ = search_for(operator, 30)
+    again, _, _ = search_for(operator, 30, full_up_to=20)
     found = again.step(at)
     assert (found.stage, found.descents, found.idle) == (expected.stage, expected.descents, expected.idle)
     assert found.best.bound == pytest.approx(expected.best.bound, rel=1e-5)
@@ -192,10 +190,10 @@ def test_certificates_hold_in_the_units_of_the_data(scale, rng, tmp_path):
 @pytest.mark.parametrize("library", ["array_api_strict", "torch"])
 def test_array_libraries_search_alike(library, rng, monkeypatch):
     xp = pytest.importorskip(library)
-    host = deep(rng, monkeypatch)
+    host = deep(rng)
     bounds = []
     for operator in (host, certpca.from_data(xp.asarray(np.asarray(host.source().values)))):
-        search, at, _ = search_for(operator, 30)
+        search, at, _ = search_for(operator, 30, full_up_to=20)
         *_, at = islice(search.rounds(at), 2)
         bounds.append(at.best.bound)
     assert bounds[0] == pytest.approx(bounds[1], rel=2e-3)

@@ -167,16 +167,14 @@ def test_where_no_smaller_depth_is_possible_closed_forms_remain(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     too_many_from(50, monkeypatch)
-    monkeypatch.setattr("certpca.bounds.proof_search.ALWAYS_OPTIMAL", 0)
     tall = rng.standard_normal((400, 300))
     for data, options in ((tall, {}), (np.cov(tall.T), {"covariance": True})):
-        certificate = certpca.certify(data, 5, target_gap=0, **options)  # type: ignore[arg-type]
+        certificate = certpca.certify(data, 5, target_gap=0, branching="directions", **options)  # type: ignore[arg-type]
         assert certificate.kind in ("trace", "row-sums", "largest-eigenvalue")
 
 
 def test_a_short_budget_is_kept(data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     too_many_from(50, monkeypatch)
     monkeypatch.setattr("certpca.bounds.makers.l0_reduced.SECONDS_AN_ENTRY", 1.0)
-    monkeypatch.setattr("certpca.bounds.proof_search.ALWAYS_OPTIMAL", 0)
-    certificate = certpca.certify(data, 40, target_gap=0, budget=certpca.Budget(seconds=20))
+    certificate = certpca.certify(data, 40, target_gap=0, branching="directions", budget=certpca.Budget(seconds=20))
     assert not certificate.kind.startswith("l0")

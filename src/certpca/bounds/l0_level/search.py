@@ -83,15 +83,22 @@ class LevelSearch:
         What the best loadings known capture.
     late
         Whether to stop; asked between two evaluations.
+    full_up_to
+        Directions of sample space up to which all have levels of their own.
     """
 
     def __init__(
-        self, features: Features, sparsity: int, objective: float, late: Callable[[], bool] = lambda: False
+        self,
+        features: Features,
+        sparsity: int,
+        objective: float,
+        late: Callable[[], bool] = lambda: False,
+        full_up_to: int = FULL_UP_TO,
     ) -> None:
         self.features, self.sparsity, self.objective, self._late = features, sparsity, objective, late
         self.evaluations = 0
         self.space = Space(features, objective)
-        self._full = features.depth <= FULL_UP_TO
+        self._full = features.depth <= full_up_to
         self._levels = Levels(np.eye(0), np.empty(0), 1.0, 1.0)
         self._unevenness = 1.0
 

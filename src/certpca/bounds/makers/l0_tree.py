@@ -10,7 +10,7 @@ KINDS = ("l0-tree",)
 
 def applies(search: ProofSearch) -> bool:
     """Whether there is a dual point to go on from, and something to gain."""
-    return search.goal.branching and search.dual is not None and not search.finished()
+    return bool(search.goal.branching) and search.dual is not None and not search.finished()
 
 
 def seconds(search: ProofSearch) -> float:

@@ -16,7 +16,7 @@ TIME = 2.5  # to begin with, as a multiple of that
 def applies(search: ProofSearch) -> bool:
     """Whether supports are small, features many, and all pairs of them soon looked at."""
     size, proof = search.operator.size, search.costs.pairs()
-    if not search.goal.branching or size <= UP_TO or search.costs.depth * size > LARGEST_FACTOR:
+    if not search.goal.over_supports or size <= UP_TO or search.costs.depth * size > LARGEST_FACTOR:
         return False
     in_time = proof <= MOST_SECONDS and search.fits(TIME * proof)
     return 2 <= search.sparsity <= min(LARGEST_SUPPORT, size // 2) and in_time

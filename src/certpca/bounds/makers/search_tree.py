@@ -17,7 +17,7 @@ NODES_BEYOND_TARGET = 50  # on small problems, whose optimum is sought whatever 
 
 def applies(search: ProofSearch) -> bool:
     """Whether few features are left, and there is something to gain."""
-    if search.root is None or search.best is None or not search.goal.branching or search.progress.exhausted:
+    if search.root is None or search.best is None or not search.goal.over_supports or search.progress.exhausted:
         return False
     return search.left.features.size <= UP_TO and not search.near_enough(search.best.upper_bound)
 
