@@ -21,7 +21,6 @@ from certpca.bounds.l0_dual.central_path import improve
 from certpca.bounds.l0_dual.problem import DualProblem
 from certpca.distributed.dask_covariance import DaskCovariance
 from certpca.distributed.to_workers import dask_array_reader
-from certpca.operators import factor
 from certpca.operators.streamed import StreamedCovariance
 from certpca.runtime.errors import (
     CertpcaError,
@@ -31,6 +30,7 @@ from certpca.runtime.errors import (
     InvalidProblemError,
     MissingDependencyError,
 )
+from certpca.runtime.limits import with_limits
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -55,8 +55,9 @@ def client():
 
 
 @pytest.fixture(autouse=True)
-def narrow(monkeypatch):
-    monkeypatch.setattr(factor, "BLOCK_BYTES", 8 * ROWS * 70)
+def narrow():
+    with with_limits(block_bytes=8 * ROWS * 70):
+        yield
 
 
 @pytest.fixture(scope="module")

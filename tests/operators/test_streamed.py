@@ -16,6 +16,7 @@ from certpca.readers.array_reader import ArrayReader
 from certpca.readers.walks import ColumnWalk
 from certpca.runtime.arrays import to_vector
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
+from certpca.runtime.limits import with_limits
 
 TINY = 1e-6  # GiB: a kilobyte, so that every block is cut
 
@@ -367,17 +368,15 @@ def test_tall_tables_are_walked_over_once(tmp_path: Path, rng: Any, scale: bool)
 
 
 @pytest.mark.parametrize("sparsity", [3, 12])
-def test_large_files_are_searched_with_fewer_walks(
-    tmp_path: Path, rng: Any, monkeypatch: pytest.MonkeyPatch, sparsity: int
-) -> None:
+def test_large_files_are_searched_with_fewer_walks(tmp_path: Path, rng: Any, sparsity: int) -> None:
     table = planted(rng, 60, 300)
     plain = certpca.from_data(stored("plink", table, tmp_path, memory=1e-5), missing="mean")
     thorough = certpca.solve(plain, sparsity)
-    monkeypatch.setattr("certpca.operators.cost.DEAR_WALK", 1)
-    frugal = certpca.from_data(stored("plink", table, tmp_path, memory=1e-5), missing="mean")
-    solution = certpca.solve(frugal, sparsity)
+    with with_limits(dear_walk=1):
+        frugal = certpca.from_data(stored("plink", table, tmp_path, memory=1e-5), missing="mean")
+        solution = certpca.solve(frugal, sparsity)
     assert solution.support.size == sparsity
     assert 0.97 * thorough.objective <= solution.objective <= thorough.objective * (1 + 1e-9)
     assert frugal.passes < plain.passes  # type: ignore[attr-defined]
-    monkeypatch.setattr("certpca.solvers.auto.LARGEST_FORMED_SIZE", 1)  # no matrix of contenders
-    assert certpca.solve(frugal, sparsity).objective >= 0.9 * thorough.objective
+    with with_limits(dear_walk=1, largest_factored=1):  # no matrix of contenders
+        assert certpca.solve(frugal, sparsity).objective >= 0.9 * thorough.objective

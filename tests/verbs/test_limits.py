@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,14 @@ from certpca.bounds import proof_costs
 from certpca.bounds.l0_dual.problem import DualProblem
 from certpca.bounds.proof_costs import ProofCosts
 from certpca.bounds.sdp.splitting import Splitting as AlternatingDirections
-from certpca.bounds.stalling import PATIENCE, Stall
+from certpca.bounds.stalling import Stall
 from certpca.checker import dual_points, screening
 from certpca.checker.rules import l0_dual, l0_tree, rules
 from certpca.frontends.cli.terminal import print_solution
 from certpca.frontends.estimators import sparse_pca
 from certpca.operators.covariance import DenseCovariance
 from certpca.runtime.budget import DEFAULT_SECONDS, Progress, begun
+from certpca.runtime.limits import limits, with_limits
 
 SIZE = 600  # features: enough for supports that are too wide for LAPACK
 
@@ -221,7 +222,7 @@ def test_what_there_was_no_time_for_is_not_told(clock: Clock, slow_data: Any, tm
 
 
 @pytest.fixture
-def costly_proofs(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def costly_proofs(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The checker takes five seconds for each dual point, and that is known; a step towards one takes one."""
     clock.slow(monkeypatch, dual_points, "dual_vectors", 0.0)
     for rule in (l0_dual, l0_tree, screening):
@@ -230,8 +231,8 @@ def costly_proofs(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ProofCosts, "dual", lambda self, features=None, **how: 5.0)
     monkeypatch.setattr(ProofCosts, "step", lambda self: 1.0)
     monkeypatch.setattr(ProofCosts, "learn", lambda self, predicted, took: None)
-    monkeypatch.setattr("certpca.bounds.proof_search.ALWAYS_OPTIMAL", 0)
-    monkeypatch.setattr("certpca.bounds.makers.search_tree.UP_TO", 0)  # over directions, not over features
+    with with_limits(always_optimal=0, searched_supports=0):  # over directions, not over features
+        yield
 
 
 NOISE = np.random.default_rng(1).standard_normal((12, 40))
@@ -274,9 +275,9 @@ def test_solve_with_a_proof_says_that_the_limit_ended_it(clock: Clock) -> None:
 
 
 @pytest.mark.usefixtures("costly_proofs")
-def test_without_a_budget_a_proof_ends_at_the_default_limit(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("certpca.bounds.stalling.PATIENCE", math.inf)
-    solution = certpca.solve(NOISE, 5, certify=True, target_gap=1e-7)
+def test_without_a_budget_a_proof_ends_at_the_default_limit(clock: Clock) -> None:
+    with with_limits(patience=math.inf):
+        solution = certpca.solve(NOISE, 5, certify=True, target_gap=1e-7)
     assert 500 < clock.now <= DEFAULT_SECONDS
     assert solution.status is Status.OUT_OF_BUDGET
 
@@ -345,7 +346,7 @@ def test_a_bound_that_stands_still_is_given_up(clock: Clock) -> None:
         bound = 2.0 + 1.0 / min(second, 5)  # flat since second five
         if stall.over(1.0, bound):
             break
-    assert clock.now == PATIENCE
+    assert clock.now == limits().patience
     assert progress.stalled
 
 
@@ -364,9 +365,9 @@ def test_few_long_steps_are_not_given_up(clock: Clock) -> None:
 
 
 @pytest.mark.usefixtures("costly_proofs")
-def test_certify_says_that_it_stalled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("certpca.bounds.stalling.LEAST", 0.9)  # nothing is fast enough
-    certificate = certpca.certify(NOISE, 5, target_gap=1e-7, budget=Budget())
+def test_certify_says_that_it_stalled() -> None:
+    with with_limits(least_progress=0.9):  # nothing is fast enough
+        certificate = certpca.certify(NOISE, 5, target_gap=1e-7, budget=Budget())
+        solution = certpca.solve(NOISE, 5, certify=True, target_gap=1e-7, budget=Budget())
     assert certificate.status is Status.STALLED
-    solution = certpca.solve(NOISE, 5, certify=True, target_gap=1e-7, budget=Budget())
     assert solution.status is Status.STALLED

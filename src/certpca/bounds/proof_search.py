@@ -13,9 +13,8 @@ from certpca.operators import Operator
 from certpca.results.certificate import PROVED_OPTIMAL, Certificate
 from certpca.runtime.arrays import Indices
 from certpca.runtime.budget import Progress
+from certpca.runtime.limits import limits
 from certpca.runtime.resumable import once
-
-ALWAYS_OPTIMAL = 200  # features up to which the optimum is proved, whatever gap was asked for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +61,7 @@ class ProofSearch:
     @property
     def small(self) -> bool:
         """Whether the optimum itself is sought."""
-        return self.goal.over_supports and self.operator.size <= ALWAYS_OPTIMAL
+        return self.goal.over_supports and self.operator.size <= limits().always_optimal
 
     @property
     def left(self) -> Screening:

@@ -2,10 +2,9 @@
 
 from certpca.results.certificate import share_lost
 from certpca.runtime.budget import Progress
+from certpca.runtime.limits import limits
 
-PATIENCE = 30.0  # seconds before anybody gives up
 SLICE = 0.5  # the last share of the time so far, in which
-LEAST = 0.02  # this share of the gap must have been closed to go on
 STEPS = 8  # and in which that many steps were made
 
 
@@ -28,7 +27,12 @@ class Stall:
         self._seen.append((now, gap))
         since = [(at, wide) for at, wide in self._seen if at >= (1 - SLICE) * now]
         earlier = next((wide for at, wide in reversed(self._seen) if at < (1 - SLICE) * now), None)
-        if now < PATIENCE or len(since) < STEPS or earlier is None or not gap > (1 - LEAST) * earlier:
+        if (
+            now < limits().patience
+            or len(since) < STEPS
+            or earlier is None
+            or not gap > (1 - limits().least_progress) * earlier
+        ):
             return False
         self._progress.stalled = True
         return True

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-DEAR_WALK = 500_000_000  # numbers, from which a walk over them takes a while
+from certpca.runtime.limits import limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Cost:
     @property
     def dear(self) -> bool:
         """Whether every product takes a while, so that a search should make do with few."""
-        return self.walk >= DEAR_WALK
+        return self.walk >= limits().dear_walk
 
 
 IN_MEMORY = Cost()

@@ -7,14 +7,14 @@ from functools import reduce
 from typing import Any
 
 from certpca.runtime.arrays import Array, namespace
+from certpca.runtime.limits import limits
 
-BLOCK_BYTES = 96 << 20  # of a block of F in float64: smaller ones keep many cores from working together
 WIDEST = 8192  # columns of a block: few enough to keep several workers busy
 
 
 def column_bounds(depth: int, size: int, block_bytes: int | None = None) -> tuple[slice, ...]:
     """Cut the columns of a factor into the runs that are worked on at a time, whoever does it."""
-    width = max(1, min(WIDEST, (block_bytes or BLOCK_BYTES) // (8 * depth)))
+    width = max(1, min(WIDEST, (block_bytes or limits().block_bytes) // (8 * depth)))
     return tuple(slice(start, min(start + width, size)) for start in range(0, size, width))
 
 

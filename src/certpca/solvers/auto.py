@@ -21,13 +21,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
+from certpca.operators.base import Operator
 from certpca.operators.explicit import ExplicitOperator
 from certpca.results.solution import Candidate
 from certpca.results.status import Status
 from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
 from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.limits import limits
 from certpca.search.krylov import ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
 from certpca.search.swaps import SwapSearch
 from certpca.solvers.base import register
@@ -183,7 +184,7 @@ class Auto:
         if not operator.cost.dear:
             return self.polish(search, progress)
         count = min(operator.size, max(CONTENDERS * search.width, FEWEST_CONTENDERS))
-        if count > LARGEST_FORMED_SIZE:
+        if count > limits().largest_factored:
             while search.threshold() and progress.tick(search.objective):
                 pass
             return search

@@ -8,13 +8,8 @@ from certpca.checker import Examiner
 from certpca.checker.data import prepare
 from certpca.checker.limits import Limits
 from certpca.checker.rules import l0_reduced_random as reduced
+from certpca.runtime.limits import with_limits
 from certpca.search.krylov import leading_directions
-
-
-def too_many_from(samples: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let fewer samples be too many for a matrix of samples x samples."""
-    for place in ("l0_dual.features", "makers.l0_reduced"):
-        monkeypatch.setattr(f"certpca.bounds.{place}.LARGEST_FORMED_SIZE", samples)
 
 
 @pytest.fixture
@@ -38,26 +33,25 @@ def test_as_many_directions_as_samples_is_the_ordinary_certificate(data: np.ndar
     assert certpca.certify(data, 40, depth=60, branching=False).kind == "l0-dual"
 
 
-def test_many_samples_give_a_certificate_that_says_it_is_random(
-    data: np.ndarray, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    solution = certpca.solve(data, 40)
-    sure = certpca.certify(data, 40, solution=solution, depth=10)
-    too_many_from(50, monkeypatch)
-    monkeypatch.setattr(reduced, "STARTS", 4)
-    random = certpca.certify(data, 40, solution=solution, depth=10)
-    assert random.kind == "l0-reduced-random"
-    assert random.upper_bound >= sure.upper_bound * (1 - 1e-6)
-    proofs = [certpca.verify(random, data).upper_bound for _ in range(20)]
-    assert len(set(proofs)) > 1  # every check draws numbers of its own
-    assert max(proofs) <= random.upper_bound  # and confirms the claim
-
-
 @pytest.fixture
 def deep(rng: np.random.Generator) -> np.ndarray:
     """Several directions of nearly equal strength beside those that a certificate treats apart."""
     scores = rng.standard_normal((400, 40)) * np.linspace(6.0, 5.0, 40)
     return np.asarray(scores @ rng.standard_normal((40, 500)) + rng.standard_normal((400, 500)))
+
+
+def test_many_samples_give_a_certificate_that_says_it_is_random(rng: np.random.Generator) -> None:
+    scores = rng.standard_normal((400, 3)) * [6.0, 4.0, 3.0]
+    data = scores @ rng.standard_normal((3, 500)) + rng.standard_normal((400, 500))
+    solution = certpca.solve(data, 40)
+    sure = certpca.certify(data, 40, solution=solution, depth=10)
+    with with_limits(largest_factored=50):
+        random = certpca.certify(data, 40, solution=solution, depth=10)
+    assert random.kind == "l0-reduced-random"
+    assert random.upper_bound >= sure.upper_bound * (1 - 1e-6)
+    proofs = [certpca.verify(random, data).upper_bound for _ in range(20)]
+    assert len(set(proofs)) > 1  # every check draws numbers of its own
+    assert max(proofs) <= random.upper_bound  # and confirms the claim
 
 
 def test_what_is_left_is_bounded_from_above_whatever_is_drawn(deep: np.ndarray) -> None:
@@ -163,18 +157,16 @@ def test_matrices_and_wide_data_cannot_be_reduced(rng: np.random.Generator) -> N
         certpca.certify(np.cov(rng.standard_normal((400, 300)).T), 5, covariance=True, depth=4)
 
 
-def test_where_no_smaller_depth_is_possible_closed_forms_remain(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    too_many_from(50, monkeypatch)
+def test_where_no_smaller_depth_is_possible_closed_forms_remain(rng: np.random.Generator) -> None:
     tall = rng.standard_normal((400, 300))
     for data, options in ((tall, {}), (np.cov(tall.T), {"covariance": True})):
-        certificate = certpca.certify(data, 5, target_gap=0, branching="directions", **options)  # type: ignore[arg-type]
+        with with_limits(largest_factored=50):
+            certificate = certpca.certify(data, 5, target_gap=0, branching="directions", **options)  # type: ignore[arg-type]
         assert certificate.kind in ("trace", "row-sums", "largest-eigenvalue")
 
 
-def test_a_short_budget_is_kept(data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
-    too_many_from(50, monkeypatch)
-    monkeypatch.setattr("certpca.bounds.makers.l0_reduced.SECONDS_AN_ENTRY", 1.0)
-    certificate = certpca.certify(data, 40, target_gap=0, branching="directions", budget=certpca.Budget(seconds=20))
+def test_a_short_budget_is_kept(data: np.ndarray) -> None:
+    budget = certpca.Budget(seconds=20)
+    with with_limits(largest_factored=50, seconds_an_entry=1.0):
+        certificate = certpca.certify(data, 40, target_gap=0, branching="directions", budget=budget)
     assert not certificate.kind.startswith("l0")

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from certpca.bounds.l0_dual.row_blocks import RowBlocks, feature_rows, rows_in_memory
-from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
+from certpca.operators.base import Operator
 from certpca.runtime.arrays import Vector
 from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.limits import limits
 
 LARGEST_FACTOR_BYTES = 6 << 30  # in single precision
 SINGLE_FROM = 4_000_000  # entries of F from which products are made in single precision
@@ -23,7 +24,7 @@ def too_deep(operator: Operator, wanted: int | None) -> bool:
     """Whether to work with fewer directions than there are: because of time, or of memory, or as asked for."""
     depth = dual_depth(operator)
     asked = wanted is not None and wanted < depth
-    return asked or depth > LARGEST_FORMED_SIZE or 4 * depth * operator.size > LARGEST_FACTOR_BYTES
+    return asked or depth > limits().largest_factored or 4 * depth * operator.size > LARGEST_FACTOR_BYTES
 
 
 def sample_space_rows(operator: Operator, single_from: int = SINGLE_FROM) -> RowBlocks:
@@ -35,10 +36,10 @@ def sample_space_rows(operator: Operator, single_from: int = SINGLE_FROM) -> Row
     xp, size = operator.xp, operator.size
     source = operator.source()
     depth = dual_depth(operator)
-    if depth > LARGEST_FORMED_SIZE:
+    if depth > limits().largest_factored:
         msg = (
             f"the dual bound works with matrices of order min(samples, features) = {depth}, "
-            f"allowed up to {LARGEST_FORMED_SIZE}"
+            f"allowed up to {limits().largest_factored}"
         )
         raise InvalidProblemError(msg)
     dtype = _precision(operator, size * depth, single_from)

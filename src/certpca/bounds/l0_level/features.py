@@ -6,8 +6,9 @@ import numpy as np
 
 from certpca.bounds.l0_dual.features import dual_depth, sample_space_rows
 from certpca.bounds.l0_dual.row_blocks import RowBlocks
-from certpca.operators.base import LARGEST_FORMED_SIZE, Operator
+from certpca.operators.base import Operator
 from certpca.runtime.arrays import Array, Vector, namespace, to_vector
+from certpca.runtime.limits import limits
 
 LARGEST_HELD_BYTES = 6 << 30
 
@@ -84,7 +85,7 @@ class WalkedFeatures(Features):
 def features_of(operator: Operator) -> Features:
     """Hold the features where they fit, in the sample space that the checker will use."""
     depth = dual_depth(operator)
-    if depth > LARGEST_FORMED_SIZE or 4 * depth * operator.size > LARGEST_HELD_BYTES:
+    if depth > limits().largest_factored or 4 * depth * operator.size > LARGEST_HELD_BYTES:
         return WalkedFeatures(operator)
     return HeldFeatures(operator)
 

@@ -5,8 +5,8 @@ import numpy as np
 from certpca.bounds.l0_dual.features import too_deep
 from certpca.bounds.l0_level.evidence import level_evidence
 from certpca.bounds.l0_level.search import LevelSearch, OnLevels
-from certpca.bounds.makers.search_tree import UP_TO
 from certpca.bounds.proof_search import ProofSearch
+from certpca.runtime.limits import limits
 from certpca.runtime.resumable import resumable
 
 ORDER = 36
@@ -17,7 +17,7 @@ IMAGES = 3  # leading eigenvectors of the bound's matrix that suggest better loa
 
 def applies(search: ProofSearch) -> bool:
     """Whether features are too many for a tree alone, the proof can factor what it must, and there is time for it."""
-    possible = search.operator.size > UP_TO and not too_deep(search.operator, search.goal.depth)
+    possible = search.operator.size > limits().few_features and not too_deep(search.operator, search.goal.depth)
     return possible and search.fits(search.costs.level(DIRECTIONS, walks=8))
 
 

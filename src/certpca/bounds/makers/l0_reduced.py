@@ -11,15 +11,14 @@ from certpca.bounds.evidence import point_evidence
 from certpca.bounds.l0_dual.features import dual_depth, too_deep
 from certpca.bounds.l0_dual.problem import DualProblem
 from certpca.bounds.proof_search import ProofSearch
-from certpca.operators.base import LARGEST_FORMED_SIZE
 from certpca.results.certificate import RANDOM
 from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.limits import limits
 from certpca.runtime.resumable import once
 from certpca.search.krylov import leading_directions
 
 ORDER = 20
 KINDS = ("l0-reduced", f"l0-reduced{RANDOM}")
-SECONDS_AN_ENTRY = 3e-7  # of the data, for about twenty walks over them with a proof
 DEFAULT_DEPTH = 256  # directions of sample space where there are too many samples for all of them
 
 Directions = tuple[NDArray[np.float32], float]  # and about the variance along the next one
@@ -32,14 +31,14 @@ def applies(search: ProofSearch) -> bool:
 
 def seconds(search: ProofSearch) -> float:
     """Return what it takes; where it was asked for, the proof alone decides."""
-    whole = SECONDS_AN_ENTRY * dual_depth(search.operator) * search.operator.size
+    whole = limits().seconds_an_entry * dual_depth(search.operator) * search.operator.size
     return _proof(search) if search.goal.depth is not None else max(_proof(search), whole)
 
 
 def _proof(search: ProofSearch) -> float:
     depth = dual_depth(search.operator)
-    if depth > LARGEST_FORMED_SIZE:
-        return SECONDS_AN_ENTRY / 2 * depth * search.operator.size
+    if depth > limits().largest_factored:
+        return limits().seconds_an_entry / 2 * depth * search.operator.size
     return search.costs.reduced(_count(search))
 
 
@@ -61,7 +60,7 @@ def make(search: ProofSearch) -> None:
         axes, triangle = np.linalg.qr(basis.astype(np.float64))
         problem = DualProblem(operator, search.sparsity, axes * np.where(np.diagonal(triangle) < 0, -1.0, 1.0))
         point = root_point(problem, search.incumbent, search.goal, None, search.estimate.bound, progress, tail)
-    kind = KINDS[dual_depth(operator) > LARGEST_FORMED_SIZE]
+    kind = KINDS[dual_depth(operator) > limits().largest_factored]
     search.offer(search.proved(kind, {"basis": basis, **point_evidence(point)}))
 
 
@@ -73,8 +72,8 @@ def _possible(search: ProofSearch) -> bool:
     """Whether there is such a certificate for these data; where it was asked for and there is none, say so."""
     source, wanted = search.operator.source(), search.goal.depth
     possible = source.kind == "data" and source.values.shape[0] <= search.operator.size
-    if wanted is not None and wanted > LARGEST_FORMED_SIZE:
-        msg = f"a certificate of smaller depth has at most {LARGEST_FORMED_SIZE} directions, got {wanted}"
+    if wanted is not None and wanted > limits().largest_factored:
+        msg = f"a certificate of smaller depth has at most {limits().largest_factored} directions, got {wanted}"
         raise InvalidProblemError(msg)
     if wanted is not None and not possible:
         msg = "a certificate of smaller depth is for data with at most as many samples as features"

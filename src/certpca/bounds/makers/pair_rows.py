@@ -1,9 +1,9 @@
 """Pairs of features: small supports among many features, with a search tree over those that are left."""
 
-from certpca.bounds.makers.search_tree import UP_TO
 from certpca.bounds.pair_rows.search import search as search_pairs
 from certpca.bounds.pair_rows.strongest import strongest
 from certpca.bounds.proof_search import ProofSearch
+from certpca.runtime.limits import limits
 
 ORDER = 35
 KINDS = ("pair-rows",)
@@ -16,7 +16,8 @@ TIME = 2.5  # to begin with, as a multiple of that
 def applies(search: ProofSearch) -> bool:
     """Whether supports are small, features many, and all pairs of them soon looked at."""
     size, proof = search.operator.size, search.costs.pairs()
-    if not search.goal.over_supports or size <= UP_TO or search.costs.depth * size > LARGEST_FACTOR:
+    few = size <= limits().few_features
+    if not search.goal.over_supports or few or search.costs.depth * size > LARGEST_FACTOR:
         return False
     in_time = proof <= MOST_SECONDS and search.fits(TIME * proof)
     return 2 <= search.sparsity <= min(LARGEST_SUPPORT, size // 2) and in_time

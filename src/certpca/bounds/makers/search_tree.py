@@ -7,10 +7,10 @@ from certpca.bounds.stalling import Stall
 from certpca.bounds.support_tree.nodes import Tree
 from certpca.bounds.support_tree.search import TreeSearch, searched
 from certpca.results.certificate import PROVED_OPTIMAL
+from certpca.runtime.limits import limits
 
 ORDER = 60
 KINDS = ("search-tree",)
-UP_TO = 512  # features left over by screening
 NODES = 1000
 NODES_BEYOND_TARGET = 50  # on small problems, whose optimum is sought whatever gap was asked for
 
@@ -19,7 +19,7 @@ def applies(search: ProofSearch) -> bool:
     """Whether few features are left, and there is something to gain."""
     if search.root is None or search.best is None or not search.goal.over_supports or search.progress.exhausted:
         return False
-    return search.left.features.size <= UP_TO and not search.near_enough(search.best.upper_bound)
+    return search.left.features.size <= limits().searched_supports and not search.near_enough(search.best.upper_bound)
 
 
 def seconds(search: ProofSearch) -> float:
