@@ -109,7 +109,7 @@ def test_a_pool_of_forked_processes() -> None:
     assert found == {"same": 3 * REPEATS}
 
 
-@pytest.mark.parametrize("layer", ["default", "workqueue", "omp"])
+@pytest.mark.parametrize("layer", ["workqueue", "omp"])
 def test_threads_that_compute_at_the_same_time(layer: str) -> None:
     """numba's workqueue layer aborts when two threads use it at once; its other layers survive no fork."""
     found = run(

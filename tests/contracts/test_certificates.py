@@ -46,7 +46,7 @@ def matrices(draw):
 
 
 @given(data=matrices(), choice=st.data())
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=130, deadline=None)
 def test_bounds_are_never_below_the_optimum(data, choice):
     size = data.shape[1]
     sparsity = choice.draw(st.integers(1, size))
@@ -65,7 +65,7 @@ def test_bounds_are_never_below_the_optimum(data, choice):
 
 
 @given(seed=st.integers(0, 2**32 - 1), sparsity=st.integers(1, 6))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_fixed_features_are_fixed_in_every_optimum(seed, sparsity):
     rng = np.random.default_rng(seed)
     size = 7

@@ -345,7 +345,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(picks=st.lists(st.tuples(st.integers(0, 10**6), VALUES), min_size=1, max_size=3))
 def test_any_json_is_loaded_and_checked_or_refused(picks: Any, folder: Path, fields: Any, certificate: Any) -> None:
     data = np.load(folder / "data.npy")
@@ -367,7 +367,7 @@ def test_any_json_is_loaded_and_checked_or_refused(picks: Any, folder: Path, fie
                 continue
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(value=VALUES)
 def test_any_value_is_refused_by_every_check(value: Any) -> None:
     for check in (check_solution, check_certificate, check_path):

@@ -25,7 +25,7 @@ def best_nonnegative(matrix: np.ndarray, sparsity: int) -> float:
     return best
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), sparsity=st.integers(1, 4))
 def test_loadings_have_one_sign_and_stay_below_the_optimum(seed: int, sparsity: int) -> None:
     rng = np.random.default_rng(seed)
