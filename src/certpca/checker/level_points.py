@@ -42,7 +42,6 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from certpca.checker.data import Prepared
 from certpca.checker.limits import LARGEST_FACTORED
@@ -54,8 +53,6 @@ LARGEST_LEVEL = 2.0**100
 EXACT_UP_TO = 400  # order up to which all eigenvalues are computed to suggest the largest
 LANCZOS_STEPS = 120
 CLOSE = 1e-8  # relative residual at which the suggestion of an eigenvalue is good enough
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from certpca.checker.data import Prepared
-from certpca.checker.level_points import LevelPoint, Mask, level_vectors
-from certpca.checker.numbers import Vector, gamma
+from certpca.checker.level_points import LevelPoint, level_vectors
+from certpca.checker.numbers import Mask, Vector, gamma
 
 APART = 1e-6  # of the largest eigenvalue: how far levels are kept from eigenvalues
 

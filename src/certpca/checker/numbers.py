@@ -52,6 +52,16 @@ def indices_of(evidence: Mapping[str, Any], name: str, size: int) -> Indices:
     return values.astype(np.intp)
 
 
+def largest_sum(values: Vector, count: int) -> Vector:
+    """Sum the largest entries along the last axis."""
+    size = values.shape[-1]
+    if count <= 0:
+        return np.zeros(values.shape[:-1])
+    if count >= size:
+        return np.asarray(values.sum(axis=-1))
+    return np.asarray(np.partition(values, size - count, axis=-1)[..., size - count :].sum(axis=-1))
+
+
 def largest_eigenvalue(matrix: Vector, doubt: float = 0.0, suggestion: float | None = None) -> float:
     """Bound λ_max of an exact symmetric matrix that differs from this one by at most `doubt` in norm.
 

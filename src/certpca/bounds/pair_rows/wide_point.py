@@ -1,10 +1,12 @@
 """Dual points that have numbers of their own on the rows that matter and two numbers for all others."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from certpca.bounds.pair_bound.points import PairPoint, StoredPoint, largest_eigenvalue
+from certpca.bounds.pair_bound.sums import top_sum
 from certpca.bounds.pair_rows.strongest import Strongest
 from certpca.runtime.arrays import Indices, Vector
 
@@ -53,10 +55,13 @@ def widened(pairs: Strongest, point: StoredPoint, sparsity: int, captured: float
     leading = largest_eigenvalue(middle)
     cross = rows[:, others] ** 2
     shifts = [share * captured for share in SHIFTS if leading - share * captured > 0]
-    shift = min(shifts, key=lambda shift: _top(_rows(pairs, own, cross, others, shift, leading, sparsity)[0], sparsity))
-    sums, last, shares = _rows(pairs, own, cross, others, shift, leading, sparsity)
+    total = math.inf
+    for choice in shifts:
+        made = _rows(pairs, own, cross, others, choice, leading, sparsity)
+        if (value := top_sum(made[0], sparsity)) < total:
+            total, shift, (sums, last, shares) = value, choice, made
     forced = _forced(own, others, sums, last, shares, sparsity)
-    return WidePoint(point, shift, leading - shift, sums, leading + _top(sums, sparsity), leading + forced)
+    return WidePoint(point, shift, leading - shift, sums, leading + total, leading + forced)
 
 
 def _rows(
@@ -103,7 +108,3 @@ def _forced(own: PairPoint, others: Indices, sums: Vector, last: Vector, shares:
         largest = np.partition(both, both.shape[1] - count, axis=1)[:, both.shape[1] - count :]
         forced[features] = sums[features] + largest.sum(axis=1)
     return forced
-
-
-def _top(values: Vector, count: int) -> float:
-    return float(np.partition(values, values.size - count)[values.size - count :].sum())

@@ -30,7 +30,16 @@ from typing import Any
 import numpy as np
 
 from certpca.checker.data import Prepared
-from certpca.checker.numbers import Indices, Vector, array_of, gamma, indices_of, largest_eigenvalue, require
+from certpca.checker.numbers import (
+    Indices,
+    Vector,
+    array_of,
+    gamma,
+    indices_of,
+    largest_eigenvalue,
+    largest_sum,
+    require,
+)
 from certpca.checker.proved import Proved
 from certpca.checker.rules import search_tree
 from certpca.results.certificate import Certificate
@@ -78,7 +87,7 @@ def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Pro
         outside[here[forced < objective]] |= worst < objective
         if "left" not in evidence:
             require(f"{ROWS}{number + 1}" not in parts and certificate.tree is None, "it does not say what is left")
-            bound = current.lift(rows.leading + _top(rows.sums, k) + rows.doubt)
+            bound = current.lift(rows.leading + float(largest_sum(rows.sums, k)) + rows.doubt)
             return Proved(max(bound, worst), outside, inside)
         left = np.zeros(current.size, dtype=bool)
         left[indices_of(evidence, "left", current.size)] = True
@@ -172,7 +181,7 @@ class _Rows:
             mine = np.flatnonzero(place[features] >= 0)
             rows[mine, place[features[mine]]] = -np.inf
             both = np.concatenate([rows, np.broadcast_to(outside, (features.size, outside.size))], axis=1)
-            forced[features] = self.sums[features] + _top(both, count)
+            forced[features] = self.sums[features] + largest_sum(both, count)
         return np.asarray(forced + self.doubt)
 
 
@@ -211,10 +220,4 @@ class _Blocks:
         np.multiply(rows, rows, out=rows)
         rows *= weights
         rows[np.arange(wanted.size), wanted] = -1.0  # below every square
-        return np.asarray(_top(rows, count))
-
-
-def _top(values: Vector, count: int) -> Any:
-    """Sum the largest entries along the last axis."""
-    size = values.shape[-1]
-    return np.partition(values, size - count, axis=-1)[..., size - count :].sum(axis=-1)
+        return largest_sum(rows, count)

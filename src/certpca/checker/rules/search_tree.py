@@ -48,6 +48,7 @@ from certpca.checker.numbers import (
     gamma,
     indices_of,
     largest_eigenvalue,
+    largest_sum,
     require,
 )
 from certpca.checker.proved import Proved
@@ -310,16 +311,6 @@ def _largest_of_many(matrices: Vector) -> float:
 # --- sums of shares ---------------------------------------------------------------------------------------------------
 
 
-def _top(values: Vector, count: int) -> Vector:
-    """Sum the largest entries along the last axis."""
-    size = values.shape[-1]
-    if count <= 0:
-        return np.zeros(values.shape[:-1])
-    if count >= size:
-        return np.asarray(values.sum(axis=-1))
-    return np.asarray(np.partition(values, size - count, axis=-1)[..., size - count :].sum(axis=-1))
-
-
 def _row_sums(shares: Vector, fixed: int, budget: int) -> tuple[Vector, Vector, Vector]:
     """Bound the sum of each row over the supports of the node.
 
@@ -347,7 +338,7 @@ def _row_sums(shares: Vector, fixed: int, budget: int) -> tuple[Vector, Vector, 
 def _total(shares: Vector, fixed: int, budget: int) -> float:
     """Return T."""
     sums, _, _ = _row_sums(shares, fixed, budget)
-    return float(sums[:fixed].sum() + _top(sums[fixed:], budget))
+    return float(sums[:fixed].sum() + largest_sum(sums[fixed:], budget))
 
 
 def _forced(shares: Vector, fixed: int, budget: int, out: Mask, inside: Mask) -> tuple[Vector, Vector]:
@@ -359,10 +350,10 @@ def _forced(shares: Vector, fixed: int, budget: int, out: Mask, inside: Mask) ->
     chosen = (part >= last[:, None]) | np.isinf(last)[:, None]
     rows = np.where(chosen, sums[:, None], sums[:, None] - np.where(np.isinf(last), 0.0, last)[:, None] + part)
     rows[entering, np.arange(entering.size)] = -np.inf
-    with_it = rows[:fixed].sum(axis=0) + sums[entering] + _top(rows[fixed:].T, budget - 1)
+    with_it = rows[:fixed].sum(axis=0) + sums[entering] + largest_sum(rows[fixed:].T, budget - 1)
     # Forced out: a row with it takes the next entry instead.
     part = shares[:, leaving]
     rows = np.where(part >= last[:, None], sums[:, None] - part + following[:, None], sums[:, None])
     rows[leaving, np.arange(leaving.size)] = -np.inf
-    without_it = rows[:fixed].sum(axis=0) + _top(rows[fixed:].T, budget)
+    without_it = rows[:fixed].sum(axis=0) + largest_sum(rows[fixed:].T, budget)
     return np.asarray(with_it), np.asarray(without_it)
