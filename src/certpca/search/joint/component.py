@@ -1,0 +1,239 @@
+"""One component among others: the best unit vector on few features that is orthogonal to given vectors.
+
+Let x be the best unit vector on a support S with Nᵀx = 0, where the columns of N (the normals) come from the other
+components. Writing N' for the rows of N in S without feature i, and M = (N'ᵀN')⁺,
+
+    y = x − x_i e_i + x_i N'M n_i        is what is left of x without i,
+    d = e_j − N'M n_j                    brings in feature j,
+
+both are orthogonal to the normals, and to each other. So the larger eigenvalue of A on the plane that they span bounds
+the variance after exchanging i for j from below; without normals it is that of `search/swaps.py`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from certpca.runtime.arrays import Indices, Vector, top_k
+from certpca.runtime.lateness import Late, never
+
+GAIN = 1e-10  # relative improvement below which two supports count as equal
+DEPENDENT = 1e-12  # singular values of normals below which they ask for nothing
+DENSE = 64  # features up to which all eigenvectors cost no more than one
+TABLE_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """A component of a set: its support, sorted, its loadings there and the variance along them."""
+
+    support: Indices
+    loadings: Vector
+    value: float
+
+
+def fitted(matrix: Vector, support: Indices, normals: Vector | None) -> Member | None:
+    """Return the best component on a support that is orthogonal to the normals, or None where none is."""
+    support = np.sort(support)
+    part = matrix[np.ix_(support, support)]
+    active = None if normals is None else _range_of(normals[support])
+    if active is None:
+        value, loadings = _leading(part)
+        return Member(support, loadings, value)
+    if active.shape[1] >= support.size:
+        return None
+    free = np.linalg.qr(active, mode="complete")[0][:, active.shape[1] :]
+    value, inner = _leading(free.T @ part @ free)
+    loadings = free @ inner
+    loadings -= active @ (active.T @ loadings)
+    return Member(support, loadings / np.linalg.norm(loadings), value)
+
+
+def _range_of(rows: Vector) -> Vector | None:
+    """Return an orthonormal basis of what normals are on a support, or None where they vanish there."""
+    if rows.shape[1] == 0 or not rows.any():
+        return None
+    left, values, _ = np.linalg.svd(rows, full_matrices=False)
+    kept = values > DEPENDENT
+    return np.asarray(left[:, kept]) if kept.any() else None
+
+
+def _leading(matrix: Vector) -> tuple[float, Vector]:
+    last = matrix.shape[0] - 1
+    if last < DENSE:
+        values, vectors = np.linalg.eigh(matrix)
+        return float(values[-1]), vectors[:, -1]
+    from scipy.linalg import eigh
+
+    values, vectors = eigh(matrix, subset_by_index=[last, last])
+    if not values.size:  # LAPACK's routine for a part of the spectrum can find none of several equal eigenvalues
+        values, vectors = np.linalg.eigh(matrix)
+    return float(values[-1]), vectors[:, -1]
+
+
+def exchange_values(matrix: Vector, member: Member, normals: Vector | None) -> Vector:
+    """Bound from below what each exchange leads to: a row for each feature of the support, a column for each of all.
+
+    Columns of the support itself hold what is left without the feature of the row.
+    """
+    support, x = member.support, member.loadings
+    columns = matrix[:, support]  # n × k
+    diagonal = np.diagonal(matrix)
+    image = columns @ x
+    own = diagonal[support]
+    if normals is None or not normals[support].any():
+        kept = np.maximum(1 - x**2, np.finfo(float).tiny)
+        rest = (member.value - 2 * x * image[support] + x**2 * own) / kept
+        cross = (image[:, None] - columns * x) ** 2 / kept
+        entering = diagonal
+        if normals is not None:  # features that the normals touch cannot come in by themselves
+            cross = np.where(normals.any(axis=1)[:, None], 0.0, cross)
+            entering = np.where(normals.any(axis=1), 0.0, diagonal)
+        values = _larger(rest[:, None], entering[None, :], cross.T)
+    else:
+        values = _exchanges_with_normals(matrix, member, normals, columns, image)
+        rest = values.min(axis=1)
+    values[:, support] = rest[:, None]
+    return values
+
+
+def _exchanges_with_normals(matrix: Vector, member: Member, normals: Vector, columns: Vector, image: Vector) -> Vector:
+    support, x = member.support, member.loadings
+    rows = normals[support]  # k × m
+    gram = rows.T @ rows
+    inverses = np.linalg.pinv(gram[None] - rows[:, :, None] * rows[:, None, :], rcond=1e-10, hermitian=True)  # k × m × m
+    images = columns @ rows  # A N on the support, n × m
+    inner = rows.T @ images[support]  # NᵀAN
+    weights = np.einsum("iab,ib->ia", inverses, rows)  # M n_i
+    values = np.empty((support.size, matrix.shape[0]))
+    diagonal = np.diagonal(matrix)
+    for slot in range(support.size):
+        n_i, inverse, column = rows[slot], inverses[slot], columns[:, slot]
+        without = rows.copy()
+        without[slot] = 0.0
+        y = x + x[slot] * (without @ weights[slot])
+        y[slot] = 0.0
+        shifted = images - column[:, None] * n_i  # A N'
+        turned = image - x[slot] * column + x[slot] * (shifted @ weights[slot])  # A y
+        length = float(y @ y)
+        if length <= 1e-12:
+            values[slot] = 0.0
+            continue
+        rest = float(turned[support] @ y) / length
+        mapped = normals @ inverse  # M n_j, n × m
+        # NᵀAN of the rows without this one
+        cut = n_i[:, None] * images[support[slot]][None, :]
+        form = inner - cut - cut.T + float(column[support[slot]]) * np.outer(n_i, n_i)
+        entering = diagonal - 2 * (shifted * mapped).sum(axis=1) + ((mapped @ form) * mapped).sum(axis=1)
+        lengths = 1.0 + (mapped * normals).sum(axis=1)
+        cross = turned - mapped @ (without.T @ turned[support])
+        spread = np.maximum(lengths, 1.0)
+        values[slot] = _larger(rest, entering / spread, cross**2 / (spread * length))
+        if inverse.shape[0]:  # where the rows that are left do not span a normal of j, j cannot come in alone
+            missed = normals - mapped @ (gram - np.outer(n_i, n_i))
+            values[slot][np.abs(missed).max(axis=1) > 1e-8] = rest
+    return values
+
+
+def addition_values(matrix: Vector, member: Member, normals: Vector | None) -> Vector:
+    """Bound from below what each further feature leads to."""
+    support, x = member.support, member.loadings
+    image = matrix[:, support] @ x
+    diagonal = np.diagonal(matrix)
+    if normals is None:
+        values = _larger(member.value, diagonal, image**2)
+    else:
+        rows = normals[support]
+        inverse = np.linalg.pinv(rows.T @ rows, rcond=1e-10, hermitian=True)
+        mapped = normals @ inverse
+        images = matrix[:, support] @ rows
+        form = rows.T @ images[support]
+        entering = diagonal - 2 * (images * mapped).sum(axis=1) + ((mapped @ form) * mapped).sum(axis=1)
+        spread = np.maximum(1.0 + (mapped * normals).sum(axis=1), 1.0)
+        cross = image - mapped @ (rows.T @ image[support])
+        values = _larger(member.value, entering / spread, cross**2 / spread)
+        missed = normals - mapped @ (rows.T @ rows)
+        values[np.abs(missed).max(axis=1, initial=0.0) > 1e-8] = member.value
+    values[support] = member.value
+    return values
+
+
+def _larger(first: Vector | float, second: Vector, squared_cross: Vector) -> Vector:
+    return np.asarray((first + second) / 2 + np.sqrt(((first - second) / 2) ** 2 + squared_cross))
+
+
+def thresholded(matrix: Vector, member: Member, count: int, allowed: Vector, normals: Vector | None) -> Member | None:
+    """Move to the features that the image weighs most, less what the normals take of it."""
+    image = matrix[:, member.support] @ member.loadings
+    if normals is not None:
+        image = image - normals @ np.linalg.lstsq(normals[member.support], image[member.support])[0]
+    support = top_k(np.where(allowed, np.abs(image), -1.0), count)
+    support = support[allowed[support]]
+    if np.array_equal(support, member.support):
+        return None
+    return fitted(matrix, support, normals)
+
+
+def improved(
+    matrix: Vector, member: Member, count: int, allowed: Vector, normals: Vector | None, late: Late = never
+) -> Member:
+    """Threshold, fill up and exchange features while that raises the variance; several at a time while that works."""
+    member = filled(matrix, member, count, allowed, normals)
+    together = max(1, count // 8)
+    while not late():
+        other = thresholded(matrix, member, count, allowed, normals)
+        if other is not None and other.value > member.value * (1 + GAIN):
+            member = other
+            continue
+        values = exchange_values(matrix, member, normals)
+        values[:, ~allowed] = -np.inf
+        values[:, member.support] = -np.inf
+        best = values.argmax(axis=1)
+        gains = values[np.arange(best.size), best]
+        order = np.argsort(-gains, kind="stable")
+        order = order[gains[order] > member.value * (1 + GAIN)]
+        better = None
+        while order.size and better is None:
+            entering: dict[int, int] = {}
+            for slot in order:
+                entering.setdefault(int(best[slot]), int(slot))
+                if len(entering) == together:
+                    break
+            support = member.support.copy()
+            support[list(entering.values())] = list(entering)
+            found = fitted(matrix, support, normals)
+            if found is not None and found.value > member.value * (1 + GAIN):
+                better = found
+            elif together == 1:
+                break
+            together = max(1, together // 4)
+        if better is None:
+            return member
+        member = better
+    return member
+
+
+def filled(matrix: Vector, member: Member, count: int, allowed: Vector, normals: Vector | None) -> Member:
+    """Add the features that help most until there are so many, or no more are allowed."""
+    while member.support.size < count:
+        values = addition_values(matrix, member, normals)
+        values[~allowed] = -np.inf
+        values[member.support] = -np.inf
+        room = count - member.support.size
+        # Half of what is missing at a time, so that large supports grow in a few steps.
+        chosen = top_k(values, min(max(1, room // 2), values.size))
+        chosen = chosen[np.isfinite(values[chosen])]
+        if not chosen.size:
+            break
+        found = fitted(matrix, np.concatenate([member.support, chosen]), normals)
+        if found is None:
+            break
+        member = found if found.value >= member.value else _padded(member, found.support)
+    return member
+
+
+def _padded(member: Member, support: Indices) -> Member:
+    """Write a component on more features, with zeros there."""
+    loadings = np.zeros(support.size)
+    loadings[np.searchsorted(support, member.support)] = member.loadings
+    return Member(support, loadings, member.value)
