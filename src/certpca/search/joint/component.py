@@ -16,11 +16,12 @@ import numpy as np
 
 from certpca.runtime.arrays import Indices, Vector, top_k
 from certpca.runtime.lateness import Late, never
+from certpca.search.joint.exchange_loops import exchange_table
 
 GAIN = 1e-10  # relative improvement below which two supports count as equal
+CHEAP, DEAR_GAIN = 300_000, 1e-5  # features times those in a component, beyond which smaller gains are let go
 DEPENDENT = 1e-12  # singular values of normals below which they ask for nothing
 DENSE = 64  # features up to which all eigenvectors cost no more than one
-TABLE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,11 +36,10 @@ class Member:
 def fitted(matrix: Vector, support: Indices, normals: Vector | None) -> Member | None:
     """Return the best component on a support that is orthogonal to the normals, or None where none is."""
     support = np.sort(support)
-    part = matrix[np.ix_(support, support)]
     active = None if normals is None else _range_of(normals[support])
     if active is None:
-        value, loadings = _leading(part)
-        return Member(support, loadings, value)
+        return fitted_alone(matrix, support)
+    part = matrix[np.ix_(support, support)]
     if active.shape[1] >= support.size:
         return None
     free = np.linalg.qr(active, mode="complete")[0][:, active.shape[1] :]
@@ -47,6 +47,13 @@ def fitted(matrix: Vector, support: Indices, normals: Vector | None) -> Member |
     loadings = free @ inner
     loadings -= active @ (active.T @ loadings)
     return Member(support, loadings / np.linalg.norm(loadings), value)
+
+
+def fitted_alone(matrix: Vector, support: Indices) -> Member:
+    """Return the best component on a support."""
+    support = np.sort(support)
+    value, loadings = _leading(matrix[np.ix_(support, support)])
+    return Member(support, loadings, value)
 
 
 def _range_of(rows: Vector) -> Vector | None:
@@ -77,68 +84,19 @@ def exchange_values(matrix: Vector, member: Member, normals: Vector | None) -> V
     Columns of the support itself hold what is left without the feature of the row.
     """
     support, x = member.support, member.loadings
-    columns = matrix[:, support]  # n × k
-    diagonal = np.diagonal(matrix)
-    image = columns @ x
-    own = diagonal[support]
-    if normals is None or not normals[support].any():
-        kept = np.maximum(1 - x**2, np.finfo(float).tiny)
-        rest = (member.value - 2 * x * image[support] + x**2 * own) / kept
-        cross = (image[:, None] - columns * x) ** 2 / kept
-        entering = diagonal
-        if normals is not None:  # features that the normals touch cannot come in by themselves
-            cross = np.where(normals.any(axis=1)[:, None], 0.0, cross)
-            entering = np.where(normals.any(axis=1), 0.0, diagonal)
-        values = _larger(rest[:, None], entering[None, :], cross.T)
-    else:
-        values = _exchanges_with_normals(matrix, member, normals, columns, image)
-        rest = values.min(axis=1)
-    values[:, support] = rest[:, None]
-    return values
-
-
-def _exchanges_with_normals(matrix: Vector, member: Member, normals: Vector, columns: Vector, image: Vector) -> Vector:
-    support, x = member.support, member.loadings
-    rows = normals[support]  # k × m
-    gram = rows.T @ rows
-    inverses = np.linalg.pinv(gram[None] - rows[:, :, None] * rows[:, None, :], rcond=1e-10, hermitian=True)  # k × m × m
-    images = columns @ rows  # A N on the support, n × m
-    inner = rows.T @ images[support]  # NᵀAN
-    weights = np.einsum("iab,ib->ia", inverses, rows)  # M n_i
-    values = np.empty((support.size, matrix.shape[0]))
-    diagonal = np.diagonal(matrix)
-    for slot in range(support.size):
-        n_i, inverse, column = rows[slot], inverses[slot], columns[:, slot]
-        without = rows.copy()
-        without[slot] = 0.0
-        y = x + x[slot] * (without @ weights[slot])
-        y[slot] = 0.0
-        shifted = images - column[:, None] * n_i  # A N'
-        turned = image - x[slot] * column + x[slot] * (shifted @ weights[slot])  # A y
-        length = float(y @ y)
-        if length <= 1e-12:
-            values[slot] = 0.0
-            continue
-        rest = float(turned[support] @ y) / length
-        mapped = normals @ inverse  # M n_j, n × m
-        # NᵀAN of the rows without this one
-        cut = n_i[:, None] * images[support[slot]][None, :]
-        form = inner - cut - cut.T + float(column[support[slot]]) * np.outer(n_i, n_i)
-        entering = diagonal - 2 * (shifted * mapped).sum(axis=1) + ((mapped @ form) * mapped).sum(axis=1)
-        lengths = 1.0 + (mapped * normals).sum(axis=1)
-        cross = turned - mapped @ (without.T @ turned[support])
-        spread = np.maximum(lengths, 1.0)
-        values[slot] = _larger(rest, entering / spread, cross**2 / (spread * length))
-        if inverse.shape[0]:  # where the rows that are left do not span a normal of j, j cannot come in alone
-            missed = normals - mapped @ (gram - np.outer(n_i, n_i))
-            values[slot][np.abs(missed).max(axis=1) > 1e-8] = rest
-    return values
+    columns = np.ascontiguousarray(matrix[support].T)
+    diagonal = np.ascontiguousarray(np.diagonal(matrix))
+    normals = np.zeros((matrix.shape[0], 0)) if normals is None else np.ascontiguousarray(normals)
+    rows = normals[support]
+    without = (rows.T @ rows)[None] - rows[:, :, None] * rows[:, None, :]
+    inverses = np.linalg.pinv(without, rcond=1e-10, hermitian=True) if rows.shape[1] else without
+    return np.asarray(exchange_table(columns, diagonal, support, x, columns @ x, normals, inverses))
 
 
 def addition_values(matrix: Vector, member: Member, normals: Vector | None) -> Vector:
     """Bound from below what each further feature leads to."""
     support, x = member.support, member.loadings
-    image = matrix[:, support] @ x
+    image = x @ matrix[support]
     diagonal = np.diagonal(matrix)
     if normals is None:
         values = _larger(member.value, diagonal, image**2)
@@ -164,7 +122,7 @@ def _larger(first: Vector | float, second: Vector, squared_cross: Vector) -> Vec
 
 def thresholded(matrix: Vector, member: Member, count: int, allowed: Vector, normals: Vector | None) -> Member | None:
     """Move to the features that the image weighs most, less what the normals take of it."""
-    image = matrix[:, member.support] @ member.loadings
+    image = member.loadings @ matrix[member.support]
     if normals is not None:
         image = image - normals @ np.linalg.lstsq(normals[member.support], image[member.support])[0]
     support = top_k(np.where(allowed, np.abs(image), -1.0), count)
@@ -179,10 +137,10 @@ def improved(
 ) -> Member:
     """Threshold, fill up and exchange features while that raises the variance; several at a time while that works."""
     member = filled(matrix, member, count, allowed, normals)
-    together = max(1, count // 8)
+    together, gain = max(1, count // 8), least_gain(matrix.shape[0], count)
     while not late():
         other = thresholded(matrix, member, count, allowed, normals)
-        if other is not None and other.value > member.value * (1 + GAIN):
+        if other is not None and other.value > member.value * (1 + gain):
             member = other
             continue
         values = exchange_values(matrix, member, normals)
@@ -191,7 +149,7 @@ def improved(
         best = values.argmax(axis=1)
         gains = values[np.arange(best.size), best]
         order = np.argsort(-gains, kind="stable")
-        order = order[gains[order] > member.value * (1 + GAIN)]
+        order = order[gains[order] > member.value * (1 + gain)]
         better = None
         while order.size and better is None:
             entering: dict[int, int] = {}
@@ -202,15 +160,21 @@ def improved(
             support = member.support.copy()
             support[list(entering.values())] = list(entering)
             found = fitted(matrix, support, normals)
-            if found is not None and found.value > member.value * (1 + GAIN):
-                better = found
+            if found is not None and found.value > member.value * (1 + gain):
+                better, together = found, 2 * len(entering)
             elif together == 1:
                 break
-            together = max(1, together // 4)
+            else:
+                together = max(1, len(entering) // 3)
         if better is None:
             return member
         member = better
     return member
+
+
+def least_gain(size: int, count: int) -> float:
+    """Return the relative gain that is worth another step: more of it where a step takes longer."""
+    return GAIN if size * count <= CHEAP else DEAR_GAIN
 
 
 def filled(matrix: Vector, member: Member, count: int, allowed: Vector, normals: Vector | None) -> Member:

@@ -7,7 +7,16 @@ import numpy as np
 
 from certpca.runtime.arrays import Indices, Vector, top_k
 from certpca.runtime.lateness import Late, never
-from certpca.search.joint.component import GAIN, Member, exchange_values, filled, fitted, improved
+from certpca.search.joint.component import (
+    GAIN,
+    Member,
+    exchange_values,
+    filled,
+    fitted,
+    fitted_alone,
+    improved,
+    least_gain,
+)
 from certpca.search.joint.problems import DISJOINT, allowed_features, normals_of
 
 ROUNDS = 50  # of alternating; each raises the sum, and few are ever needed
@@ -80,7 +89,7 @@ class SetSearch:
             members = self.alternated(members, counts)
             if self.late() or len(members) < 2:
                 return members
-            better = self._exchanged(members, counts) if self.problem == DISJOINT else None
+            better = self._exchanged(members) if self.problem == DISJOINT else None
             if better is None and self.movable:
                 better = self._transferred(members)
             if better is None:
@@ -92,9 +101,23 @@ class SetSearch:
 
     # --- two components at a time ---
 
-    def _exchanged(self, members: Members, counts: Sequence[int]) -> Members | None:
-        """Let a component take a feature of another, which gets the one given up for it or any that is free."""
-        del counts
+    def _exchanged(self, members: Members) -> Members | None:
+        """Let components take features of others, which get those given up for them or any that are free."""
+        least = total(members) * least_gain(self.matrix.shape[0], max(member.support.size for member in members))
+        found = self._exchanges(members, least)
+        together = max(1, len(found) // 8)
+        while found:
+            for start in range(0, TRIES if together == 1 else 1):
+                changed = self._applied(members, found[start:], together)
+                if changed is not None and total(changed) > total(members) + least:
+                    return changed
+            if together == 1:
+                break
+            together = max(1, together // 3)
+        return None
+
+    def _exchanges(self, members: Members, least: float) -> list[tuple[int, int, int, int, int]]:
+        """List exchanges that seem to help, the best first: who loses, who wins, from which slots, and what for."""
         tables = [exchange_values(self.matrix, member, None) for member in members]
         taken = np.zeros(self.matrix.shape[0], dtype=bool)
         for member in members:
@@ -103,32 +126,36 @@ class SetSearch:
         for s, loser in enumerate(members):
             free = np.where(taken, -np.inf, tables[s])
             best_free = free.argmax(axis=1)
+            instead = free[np.arange(loser.support.size), best_free] - loser.value
             for t, winner in enumerate(members):
                 if s == t:
                     continue
-                wins = tables[t][:, loser.support]  # slot of the winner × slot of the loser
-                gains = wins - winner.value
-                # In return: the feature that the winner gives up, or the best free one.
+                # Slot of the winner × slot of the loser; in return the feature given up, or the best free one.
                 back = tables[s][:, winner.support].T - loser.value
-                slots = np.arange(loser.support.size)
-                instead = free[slots, best_free] - loser.value
-                both = gains + np.maximum(back, instead[None, :])
-                for flat in np.argsort(-both, axis=None)[:TRIES]:
-                    a, b = divmod(int(flat), loser.support.size)
-                    if both[a, b] <= GAIN * total(members):
-                        break
+                both = tables[t][:, loser.support] - winner.value + np.maximum(back, instead[None, :])
+                slots = both.argmax(axis=0)
+                for b in np.flatnonzero(both[slots, np.arange(slots.size)] > least).tolist():
+                    a = int(slots[b])
                     given = int(winner.support[a]) if back[a, b] >= instead[b] else int(best_free[b])
                     found.append((float(both[a, b]), s, t, a, b, given))
-        found.sort(reverse=True)
-        for _, s, t, a, b, given in found[:TRIES]:
-            left, right = members[s].support.copy(), members[t].support.copy()
-            right[a], left[b] = left[b], given
-            new_s, new_t = fitted(self.matrix, left, None), fitted(self.matrix, right, None)
-            assert new_s is not None and new_t is not None
-            changed = _with(members, {s: new_s, t: new_t})
-            if total(changed) > total(members) * (1 + GAIN):
-                return changed
-        return None
+        return [exchange[1:] for exchange in sorted(found, reverse=True)]
+
+    def _applied(
+        self, members: Members, exchanges: Sequence[tuple[int, int, int, int, int]], together: int
+    ) -> Members | None:
+        """Make the first exchanges that have no feature in common."""
+        supports = [member.support.copy() for member in members]
+        touched: set[int] = set()
+        made = 0
+        for s, t, a, b, given in exchanges:
+            features = {int(members[t].support[a]), int(members[s].support[b]), given}
+            if made < together and not features & touched:
+                touched |= features
+                made += 1
+                supports[t][a], supports[s][b] = members[s].support[b], given
+        if not made:
+            return None
+        return tuple(fitted_alone(self.matrix, support) for support in supports)
 
     def _transferred(self, members: Members) -> Members | None:
         """Let one component have a feature less and another one more."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from certpca.runtime.arrays import Indices, Vector, top_k
 from certpca.runtime.lateness import Late, never
-from certpca.search.joint.component import GAIN
+from certpca.search.joint.component import GAIN, least_gain
 
 PAIRS = 40_000  # exchanges that are looked at: all of them in small problems
 ROUNDS = 200
@@ -60,7 +60,7 @@ class SharedSearch:
     def climbed(self, state: SharedSet, sparsity: int) -> SharedSet:
         """Fill up, threshold and exchange features while that raises the sum; several at a time while that works."""
         state = self._filled(state, sparsity)
-        together = max(1, sparsity // 8)
+        together, gain = max(1, sparsity // 8), least_gain(self.matrix.shape[0], sparsity)
         for _ in range(ROUNDS):
             if self.late():
                 break
@@ -75,11 +75,12 @@ class SharedSearch:
                 support = state.support.copy()
                 support[[slot for slot, _ in pairs]] = [feature for _, feature in pairs]
                 found = self.fitted(support)
-                if found.value > state.value * (1 + GAIN):
-                    better = found
+                if found.value > state.value * (1 + gain):
+                    better, together = found, 2 * len(pairs)
                 elif together == 1:
                     break
-                together = max(1, together // 4)
+                else:
+                    together = max(1, len(pairs) // 3)
             if better is None:
                 break
             state = better

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certpca.runtime.arrays import Vector, top_k
+from certpca.runtime.arrays import Indices, Vector, top_k
 from certpca.runtime.lateness import Late, never
 from certpca.search.joint.component import Member, filled
 from certpca.search.joint.problems import DISJOINT, SHARED, UNCORRELATED
@@ -21,6 +21,7 @@ EVERY = 64  # budgets up to which each has a stage of its own; beyond, each is l
 SHARE = 0.1
 EFFORTS = ((64, 16), (256, 6))  # features up to which so many starts and kicks are made in each stage
 LEAST_EFFORT = 3
+DEAR = 300_000  # features times those that are asked for, beyond which starts are left to walks over the data
 PENALISED = 1024  # features up to which matrices with prices are formed
 
 Tell = Callable[[float], object]
@@ -58,50 +59,91 @@ def rungs(first: int, last: int, every: int = EVERY) -> Iterator[int]:
     yield last
 
 
-def effort(size: int) -> int:
+def effort(size: int, features: int) -> int:
     """Say how many starts and kicks a stage makes."""
+    if size * features > DEAR:
+        return 0
     return next((tries for most, tries in EFFORTS if size <= most), LEAST_EFFORT)
 
 
 def searched(
+    matrix: Vector, problem: str, budgets: Budgets, seed: int = 0, late: Late = never, tell: Tell = lambda _: None
+) -> Members:
+    """Return the best set found, each component with as many features as it may have."""
+    width = len(budgets.counts)
+    vectors = np.linalg.eigh(matrix)[1][:, ::-1][:, : 2 * width + 2]
+    search = _Both(matrix, problem, vectors, width, budgets.total is not None, late)
+    found, apart = (), ()
+    for stage in budgets.stages(problem):
+        if found and late():
+            return search.cut_short(found, budgets)
+        found, apart = search.stage(stage, found, apart, (), np.random.default_rng([seed, _number(stage)]))
+        tell(total(found))
+    return found
+
+
+def searched_from(
     matrix: Vector,
     problem: str,
     budgets: Budgets,
-    seed: int = 0,
+    before: Members,
+    seeds: Sequence[Sequence[Indices]],
+    vectors: Vector,
+    rng: np.random.Generator,
     late: Late = never,
-    tell: Tell = lambda value: None,
-    beginning: Members = (),
 ) -> Members:
-    """Return the best set found, each component with as many features as it may have.
+    """Return the best set found in one stage, from a set with fewer features and from given supports."""
+    search = _Both(matrix, problem, vectors, len(budgets.counts), budgets.total is not None, late)
+    stage = budgets.counts if budgets.total is None else budgets.total
+    return search.stage(stage, before, (), seeds, rng)[0]
 
-    Where a set is given to begin with, the stages below its budget are left out: it is where they would have led.
-    """
-    width = len(budgets.counts)
-    vectors = np.linalg.eigh(matrix)[1][:, ::-1][:, : 2 * width + 2]
-    stages = list(budgets.stages(problem))
-    if beginning:
-        stages = stages[-1:]
-    if problem == SHARED:
-        return _shared(matrix, width, [max(stage) for stage in stages if not isinstance(stage, int)], vectors, seed, late, tell, beginning)
-    search = SetSearch(matrix, problem, vectors, movable=budgets.total is not None, late=late)
-    helper = SetSearch(matrix, DISJOINT, vectors, movable=search.movable, late=late)
-    found, apart = beginning, ()
-    for stage in stages:
-        if found and late():
-            return _cut_short(search, found, budgets)
-        rng = np.random.default_rng([seed, _number(stage)])
-        if problem != DISJOINT:
-            apart = _stage(helper, _fitting(stage, width, matrix.shape[0]), apart, (), rng)
-        found = _stage(search, stage, found, apart, rng)
-        tell(total(found))
-    return found
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Both:
+    """The search for a set, and beside it the one for components apart, which are a start for the others."""
+
+    matrix: Vector
+    problem: str
+    vectors: Vector
+    width: int
+    movable: bool
+    late: Late
+
+    def _search(self, problem: str) -> SetSearch:
+        return SetSearch(self.matrix, problem, self.vectors, movable=self.movable, late=self.late)
+
+    def stage(
+        self,
+        stage: tuple[int, ...] | int,
+        before: Members,
+        apart: Members,
+        seeds: Sequence[Sequence[Indices]],
+        rng: np.random.Generator,
+    ) -> tuple[Members, Members]:
+        """Return the best set within a budget, and the best of components with no feature in common."""
+        if self.problem == SHARED:
+            assert not isinstance(stage, int)
+            return _shared_stage(self, max(stage), before, seeds, rng), ()
+        if self.problem != DISJOINT:
+            apart = _stage(
+                self._search(DISJOINT), self.width, _fitting(stage, self.matrix.shape[0]), apart, (), seeds, rng
+            )
+        return _stage(self._search(self.problem), self.width, stage, before, apart, seeds, rng), apart
+
+    def cut_short(self, members: Members, budgets: Budgets) -> Members:
+        """Fill up what there is when time is over."""
+        if self.problem == SHARED:
+            return _shared_stage(self, max(budgets.counts), members, (), np.random.default_rng(0))
+        search = self._search(self.problem)
+        counts = budgets.counts if budgets.total is None else _counts(search, self.width, budgets.total, members)
+        return _grown(search, members, counts)
 
 
 def _number(stage: tuple[int, ...] | int) -> int:
     return stage if isinstance(stage, int) else sum(stage)
 
 
-def _fitting(stage: tuple[int, ...] | int, width: int, size: int) -> tuple[int, ...] | int:
+def _fitting(stage: tuple[int, ...] | int, size: int) -> tuple[int, ...] | int:
     """Return the budgets of disjoint components that come nearest."""
     if isinstance(stage, int):
         return min(stage, size)
@@ -113,9 +155,11 @@ def _fitting(stage: tuple[int, ...] | int, width: int, size: int) -> tuple[int, 
 
 def _stage(
     search: SetSearch,
+    width: int,
     stage: tuple[int, ...] | int,
     before: Members,
     apart: Members,
+    seeds: Sequence[Sequence[Indices]],
     rng: np.random.Generator,
 ) -> Members:
     """Find a set within a budget: from the one before it, from components found apart, and from many starts."""
@@ -128,8 +172,10 @@ def _stage(
             if not best or total(found) > total(best):
                 best = found
 
-    tries = effort(search.matrix.shape[0])
-    counts = _counts(search, stage, before)
+    counts = _counts(search, width, stage, before)
+    tries = effort(search.matrix.shape[0], sum(counts))
+    for supports in seeds:
+        consider(search.from_supports(supports, counts), counts)
     if before:
         consider(_grown(search, before, counts), counts)
     if apart:
@@ -146,19 +192,19 @@ def _stage(
         consider(search.rotated(counts, rng), counts)
         if search.problem != DISJOINT and search.matrix.shape[0] <= PENALISED:
             consider(search.penalised(counts, rng), counts)
-    for _ in range(tries):
-        if search.late() or not best:
-            break
+    patience = tries if search.problem == DISJOINT else 2 * tries
+    while patience > 0 and best and not search.late():
         sizes = [member.support.size for member in best] if search.movable else counts
+        before = best
         consider(search.kicked(best, sizes, rng), sizes)
+        patience = patience - 1 if best is before else max(patience, tries)
     return best
 
 
-def _counts(search: SetSearch, stage: tuple[int, ...] | int, before: Members) -> tuple[int, ...]:
+def _counts(search: SetSearch, width: int, stage: tuple[int, ...] | int, before: Members) -> tuple[int, ...]:
     """Return how many features each component may have; of a total, each gets one more where it helps most."""
     if not isinstance(stage, int):
         return stage
-    width = search.vectors.shape[1] // 2 - 1
     if not before:
         return tuple(range(1, width + 1)) if search.problem == UNCORRELATED else (1,) * width
     members = before
@@ -185,43 +231,34 @@ def _grown(search: SetSearch, members: Members, counts: Sequence[int]) -> Member
     return members
 
 
-def _cut_short(search: SetSearch, members: Members, budgets: Budgets) -> Members:
-    """Fill up what there is when time is over."""
-    counts = budgets.counts if budgets.total is None else _counts(search, budgets.total, members)
-    return _grown(search, members, counts)
-
-
-def _shared(
-    matrix: Vector,
-    width: int,
-    stages: Sequence[int],
-    vectors: Vector,
-    seed: int,
-    late: Late,
-    tell: Tell,
-    beginning: Members,
+def _shared_stage(
+    both: _Both, sparsity: int, before: Members, seeds: Sequence[Sequence[Indices]], rng: np.random.Generator
 ) -> Members:
-    """Grow one support for all."""
-    search = SharedSearch(matrix, width, late)
-    best: SharedSet | None = search.fitted(beginning[0].support) if beginning else None
-    for sparsity in stages:
-        rng = np.random.default_rng([seed, sparsity])
-        best = None if best is None else search.climbed(best, sparsity)
-        for turn in range(effort(matrix.shape[0]) + 1):
-            if best is not None and late():
-                break
-            chosen = np.arange(width) if turn == 0 else rng.permutation(vectors.shape[1])[:width]
-            images = matrix @ vectors[:, chosen]
-            found = search.climbed(search.fitted(top_k((images**2).sum(axis=1), sparsity)), sparsity)
-            best = found if best is None or found.value > best.value else best
-        assert best is not None
-        for _ in range(effort(matrix.shape[0])):
-            if late():
-                break
-            found = search.climbed(search.kicked(best, rng), sparsity)
-            best = found if found.value > best.value else best
-        tell(best.value)
+    """Find one support for all components: from the one before it, from given ones, and from many starts."""
+    search = SharedSearch(both.matrix, both.width, both.late)
+    best: SharedSet | None = None
+
+    def consider(start: SharedSet) -> None:
+        nonlocal best
+        found = search.climbed(start, sparsity)
+        best = found if best is None or found.value > best.value else best
+
+    if before:
+        consider(search.fitted(before[0].support))
+    for supports in seeds:
+        if best is None or not both.late():
+            consider(search.fitted(supports[0]))
+    tries = effort(both.matrix.shape[0], sparsity)
+    for turn in range(tries + 1):
+        if best is not None and both.late():
+            break
+        leading = np.arange(min(both.width, both.vectors.shape[1]))
+        chosen = leading if turn == 0 else rng.permutation(both.vectors.shape[1])[: both.width]
+        consider(search.fitted(top_k(((both.matrix @ both.vectors[:, chosen]) ** 2).sum(axis=1), sparsity)))
+    for _ in range(tries):
+        if best is None or both.late():
+            break
+        consider(search.kicked(best, rng))
     assert best is not None
-    return tuple(
-        Member(best.support, loadings, float(value)) for loadings, value in zip(best.loadings.T, best.values, strict=True)
-    )
+    pairs = zip(best.loadings.T, best.values, strict=True)
+    return tuple(Member(best.support, loadings, float(value)) for loadings, value in pairs)
