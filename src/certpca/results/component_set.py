@@ -1,8 +1,9 @@
 """Several components and the variance they explain, without the data they came from."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -85,6 +86,11 @@ class ComponentSet:
     def sparsities(self) -> tuple[int, ...]:
         """Largest number of nonzero loadings of each component; of a total that was split, its part."""
         return tuple(component.sparsity for component in self.components)
+
+    @property
+    def reading(self) -> Mapping[str, Any]:
+        """How the file behind the data was read, as in `Certificate`."""
+        return self.components[0].reading
 
     @property
     def loadings(self) -> Vector:

@@ -141,7 +141,7 @@ def decompose(
     """
     checked_choice(together, "together", TOGETHER)
     if together == GREEDY:
-        refuse_without_effect("greedy components do not share a budget; give sparsity, or choose together=", total=total)
+        refuse_without_effect("only components chosen together split a total; give sparsity", total=total)
     else:
         reason = f"components that are {together} are searched for together"
         refuse_without_effect(reason, solver=solver, deflation=deflation)

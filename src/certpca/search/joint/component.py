@@ -13,10 +13,13 @@ the variance after exchanging i for j from below; without normals it is that of 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from certpca.runtime.arrays import Indices, Vector, top_k
 from certpca.runtime.lateness import Late, never
 from certpca.search.joint.exchange_loops import exchange_table
+
+Mask = NDArray[np.bool_]
 
 GAIN = 1e-10  # relative improvement below which two supports count as equal
 CHEAP, DEAR_GAIN = 300_000, 1e-5  # features times those in a component, beyond which smaller gains are let go
@@ -120,7 +123,7 @@ def _larger(first: Vector | float, second: Vector, squared_cross: Vector) -> Vec
     return np.asarray((first + second) / 2 + np.sqrt(((first - second) / 2) ** 2 + squared_cross))
 
 
-def thresholded(matrix: Vector, member: Member, count: int, allowed: Vector, normals: Vector | None) -> Member | None:
+def thresholded(matrix: Vector, member: Member, count: int, allowed: Mask, normals: Vector | None) -> Member | None:
     """Move to the features that the image weighs most, less what the normals take of it."""
     image = member.loadings @ matrix[member.support]
     if normals is not None:
@@ -133,7 +136,7 @@ def thresholded(matrix: Vector, member: Member, count: int, allowed: Vector, nor
 
 
 def improved(
-    matrix: Vector, member: Member, count: int, allowed: Vector, normals: Vector | None, late: Late = never
+    matrix: Vector, member: Member, count: int, allowed: Mask, normals: Vector | None, late: Late = never
 ) -> Member:
     """Threshold, fill up and exchange features while that raises the variance; several at a time while that works."""
     member = filled(matrix, member, count, allowed, normals)
@@ -177,7 +180,7 @@ def least_gain(size: int, count: int) -> float:
     return GAIN if size * count <= CHEAP else DEAR_GAIN
 
 
-def filled(matrix: Vector, member: Member, count: int, allowed: Vector, normals: Vector | None) -> Member:
+def filled(matrix: Vector, member: Member, count: int, allowed: Mask, normals: Vector | None) -> Member:
     """Add the features that help most until there are so many, or no more are allowed."""
     while member.support.size < count:
         values = addition_values(matrix, member, normals)

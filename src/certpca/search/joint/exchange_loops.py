@@ -1,4 +1,4 @@
-"""The compiled loop behind exchanges beside normals; `component.py` has its formulas."""
+"""The compiled loops behind exchanges beside normals; `component.py` has their formulas."""
 
 import math
 from typing import Any
@@ -7,9 +7,10 @@ import numpy as np
 from numba import njit
 
 SOLVABLE = 1e-8  # of a normal, what may be missed by the rows that are left
+NOTHING = 1e-12  # squared length below which nothing is left of a component
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, error_model="numpy")
 def exchange_table(columns: Any, diagonal: Any, support: Any, x: Any, image: Any, normals: Any, inverses: Any) -> Any:
     """Bound from below what each exchange leads to, for each feature of the support (rows) and each of all.
 
@@ -23,83 +24,86 @@ def exchange_table(columns: Any, diagonal: Any, support: Any, x: Any, image: Any
         What it is orthogonal to, n × m, and (N'ᵀN')⁺ for each feature left out, k × m × m.
     """
     size, width = columns.shape
-    m = normals.shape[1]
-    rows = np.empty((width, m))
-    for a in range(width):
-        rows[a] = normals[support[a]]
+    rows = normals[support]
     images = columns @ rows  # A N on the support
-    inner = np.zeros((m, m))
-    gram = np.zeros((m, m))
-    for a in range(width):
-        for p in range(m):
-            for q in range(m):
-                inner[p, q] += rows[a, p] * images[support[a], q]
-                gram[p, q] += rows[a, p] * rows[a, q]
-    values = np.empty((width, size))
-    y, turned, pull = np.empty(width), np.empty(size), np.empty(m)
-    mapped, form, left = np.empty(m), np.empty((m, m)), np.empty((m, m))
+    inner, gram = rows.T @ images[support], rows.T @ rows
+    values, turned = np.empty((width, size)), np.empty(size)
     for slot in range(width):
-        inverse, own, entry = inverses[slot], rows[slot], x[slot]
-        weights = inverse @ own
-        corner = columns[support[slot], slot]
-        for p in range(m):
-            for q in range(m):
-                form[p, q] = (
-                    inner[p, q]
-                    - own[p] * images[support[slot], q]
-                    - own[q] * images[support[slot], p]
-                    + corner * own[p] * own[q]
-                )
-                left[p, q] = gram[p, q] - own[p] * own[q]
-        length = 0.0
-        for a in range(width):
-            y[a] = x[a]
-            for p in range(m):
-                y[a] += entry * rows[a, p] * weights[p]
-            if a == slot:
-                y[a] = 0.0
-            length += y[a] * y[a]
-        if length <= 1e-12:
+        own, entry, at = rows[slot], x[slot], support[slot]
+        weights = inverses[slot] @ own
+        y = x + entry * (rows @ weights)
+        y[slot] = 0.0
+        length = y @ y
+        if length <= NOTHING:
             values[slot, :] = 0.0
             continue
-        own_weight = 0.0
-        for p in range(m):
-            own_weight += own[p] * weights[p]
-        for j in range(size):
-            moved = image[j] - entry * columns[j, slot] * (1.0 + own_weight)
-            for p in range(m):
-                moved += entry * images[j, p] * weights[p]
-            turned[j] = moved
-        rest = 0.0
-        pull[:] = 0.0
-        for a in range(width):
-            rest += turned[support[a]] * y[a]
-            if a != slot:
-                for p in range(m):
-                    pull[p] += rows[a, p] * turned[support[a]]
-        rest /= length
-        for j in range(size):
-            spread, entering, cross, missed = 1.0, diagonal[j], turned[j], 0.0
-            for p in range(m):
-                mapped[p] = 0.0
-                for q in range(m):
-                    mapped[p] += inverse[p, q] * normals[j, q]
-                spread += mapped[p] * normals[j, p]
-            for p in range(m):
-                entering -= 2 * (images[j, p] - columns[j, slot] * own[p]) * mapped[p]
-                cross -= mapped[p] * pull[p]
-                covered = 0.0
-                for q in range(m):
-                    entering += mapped[p] * form[p, q] * mapped[q]
-                    covered += mapped[q] * left[q, p]
-                missed = max(missed, abs(normals[j, p] - covered))
-            if missed > SOLVABLE:
-                values[slot, j] = rest
-            else:
-                spread = max(spread, 1.0)
-                entering /= spread
-                half = (rest - entering) / 2
-                values[slot, j] = (rest + entering) / 2 + math.sqrt(half * half + cross * cross / (spread * length))
+        factor = entry * (1.0 + own @ weights)
+        for j in range(size):  # A y
+            turned[j] = image[j] - factor * columns[j, slot]
+            for p in range(weights.size):
+                turned[j] += entry * images[j, p] * weights[p]
+        there = turned[support]
+        rest = (there @ y) / length
+        there[slot] = 0.0
+        pull = rows.T @ there
+        across = np.outer(own, images[at])
+        form = inner - across - across.T + columns[at, slot] * np.outer(own, own)  # N'ᵀAN'
+        left = gram - np.outer(own, own)  # N'ᵀN'
+        _enter(
+            values[slot],
+            columns[:, slot],
+            diagonal,
+            turned,
+            length,
+            rest,
+            own,
+            normals,
+            images,
+            inverses[slot],
+            form,
+            left,
+            pull,
+        )
         for a in range(width):
             values[slot, support[a]] = rest
     return values
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _enter(
+    values: Any,
+    column: Any,
+    diagonal: Any,
+    turned: Any,
+    length: float,
+    rest: float,
+    own: Any,
+    normals: Any,
+    images: Any,
+    inverse: Any,
+    form: Any,
+    left: Any,
+    pull: Any,
+) -> None:
+    """Fill in a row of the table: what each feature leads to that enters in place of one."""
+    size, m = normals.shape
+    mapped = np.empty(m)
+    for j in range(size):
+        spread, entering, cross, missed = 1.0, diagonal[j], turned[j], 0.0
+        for p in range(m):
+            mapped[p] = 0.0
+            for q in range(m):
+                mapped[p] += inverse[p, q] * normals[j, q]
+            spread += mapped[p] * normals[j, p]
+        for p in range(m):
+            entering -= 2 * (images[j, p] - column[j] * own[p]) * mapped[p]
+            cross -= mapped[p] * pull[p]
+            covered = 0.0
+            for q in range(m):
+                entering += mapped[p] * form[p, q] * mapped[q]
+                covered += mapped[q] * left[q, p]
+            missed = max(missed, abs(normals[j, p] - covered))
+        spread = max(spread, 1.0)
+        half = (rest - entering / spread) / 2
+        larger = rest - half + math.sqrt(half * half + cross * cross / (spread * length))
+        values[j] = rest if missed > SOLVABLE else larger

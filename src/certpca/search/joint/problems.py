@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from certpca.runtime.arrays import Vector
-from certpca.search.joint.component import Member
+from certpca.search.joint.component import Mask, Member
 
 DISJOINT, ORTHOGONAL, UNCORRELATED, SHARED = "disjoint", "orthogonal", "uncorrelated", "shared"
 JOINT_PROBLEMS = (DISJOINT, ORTHOGONAL, UNCORRELATED, SHARED)
 DEPENDENT = 1e-12  # share of the largest below which a normal adds no direction to the others
 
 
-def allowed_features(problem: str, size: int, others: Sequence[Member]) -> Vector:
+def allowed_features(problem: str, size: int, others: Sequence[Member]) -> Mask:
     """Say which features a component may have beside others."""
     allowed = np.ones(size, dtype=bool)
     if problem == DISJOINT:

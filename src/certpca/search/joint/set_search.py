@@ -9,6 +9,7 @@ from certpca.runtime.arrays import Indices, Vector, top_k
 from certpca.runtime.lateness import Late, never
 from certpca.search.joint.component import (
     GAIN,
+    Mask,
     Member,
     exchange_values,
     filled,
@@ -60,7 +61,7 @@ class SetSearch:
 
     # --- one component after the other ---
 
-    def place(self, members: Members, place: int) -> tuple[Vector, Vector | None]:
+    def place(self, members: Members, place: int) -> tuple[Mask, Vector | None]:
         """Return the features allowed to one of several components, and its normals."""
         others = members[:place] + members[place + 1 :]
         size = self.matrix.shape[0]
@@ -192,8 +193,8 @@ class SetSearch:
             size = self.matrix.shape[0]
             allowed = allowed_features(self.problem, size, members)
             normals = normals_of(self.problem, self.matrix, members)
-            support = support[allowed[support]]
-            member = fitted(self.matrix, support, normals) if support.size else None
+            open_ones = support[allowed[support]]
+            member = fitted(self.matrix, open_ones, normals) if open_ones.size else None
             if member is None:
                 member = self._anything(count, allowed, normals)
             if member is None:
@@ -201,7 +202,7 @@ class SetSearch:
             members = (*members, filled(self.matrix, member, count, allowed, normals))
         return self._in_order(members, counts)
 
-    def _anything(self, count: int, allowed: Vector, normals: Vector | None) -> Member | None:
+    def _anything(self, count: int, allowed: Mask, normals: Vector | None) -> Member | None:
         """Fit the allowed features of largest variance."""
         variances = np.where(allowed, np.diagonal(self.matrix), -1.0)
         if normals is not None and self.problem != DISJOINT:  # those that no other component touches come first
@@ -238,7 +239,7 @@ class SetSearch:
             members[t] = member
         return tuple(members[t] for t in range(len(counts)))
 
-    def _alone(self, count: int, allowed: Vector, normals: Vector | None) -> Member | None:
+    def _alone(self, count: int, allowed: Mask, normals: Vector | None) -> Member | None:
         """Search for one component from columns and eigenvectors, the better half after each product."""
         weights = np.where(allowed, np.maximum(np.diagonal(self.matrix), 0.0), 0.0)
         columns = top_k(weights, min(COLUMNS, int(allowed.sum())))

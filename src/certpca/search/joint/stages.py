@@ -73,7 +73,8 @@ def searched(
     width = len(budgets.counts)
     vectors = np.linalg.eigh(matrix)[1][:, ::-1][:, : 2 * width + 2]
     search = _Both(matrix, problem, vectors, width, budgets.total is not None, late)
-    found, apart = (), ()
+    found: Members = ()
+    apart: Members = ()
     for stage in budgets.stages(problem):
         if found and late():
             return search.cut_short(found, budgets)
