@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from certpca.plots.axes import legend
 from certpca.plots.palette import FOUND, PROVED, SOFT
 from certpca.results.component_set import ComponentSet
 from certpca.runtime.arrays import Indices, Vector
@@ -24,8 +23,8 @@ def draw(ax: Any, components: ComponentSet, *, most: int = MOST) -> None:
         ax.axhline(place, color=SOFT, linewidth=0.3, alpha=0.4, zorder=0)
     part = loadings[rows]
     scale = REACH / max(float(np.abs(part).max(initial=0.0)), np.finfo(float).tiny)
-    for column in range(part.shape[1]):
-        ax.axvline(column + 1, color=SOFT, linewidth=0.8)
+    for middle in range(1, part.shape[1] + 1):
+        ax.axvline(middle, color=SOFT, linewidth=0.8)
     for colour, name, sign in ((FOUND, "found", 1), (PROVED, "proved", -1)):
         at, column = np.nonzero(sign * part > 0)
         if at.size:
@@ -40,7 +39,7 @@ def draw(ax: Any, components: ComponentSet, *, most: int = MOST) -> None:
     used = int(loadings.any(axis=1).sum())
     ax.set_xlabel("component" if len(rows) == used else f"component ({len(rows)} of {used:,} features used)")
     ax.grid(visible=False)
-    legend(ax, "upper right")
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, fontsize=8)  # above, where no bar is
 
 
 def height(components: ComponentSet, *, most: int = MOST) -> float:
