@@ -49,9 +49,9 @@ def searched_by_contenders(
     width = len(budgets.counts)
     vectors = leading_eigenpairs(operator, 2 * width + 2, accuracy=1e-3, rng=0, late=late).vectors
     found: Members = ()
-    for stage in doubling(budgets, problem):
-        if found and late():
-            break
+    stages = list(doubling(budgets, problem))
+    while stages:
+        stage, stages = (stages[-1], []) if found and late() else (stages[0], stages[1:])
         rng = np.random.default_rng([seed, sum(stage.counts), stage.total or 0])
         found = _stage(operator, problem, stage, found, vectors, rng, late)
         tell(total(found))

@@ -20,7 +20,9 @@ from certpca.search.joint.component import (
 )
 from certpca.search.joint.problems import DISJOINT, allowed_features, normals_of
 
-ROUNDS = 50  # of alternating; each raises the sum, and few are ever needed
+ROUNDS = 100  # of alternating; each raises the sum, and few are ever needed
+WORTHWHILE = 1e-4  # relative gain from which components are found again by pairs
+ROUGHLY = 1e-6  # relative gain at which rounds end while sets are only compared
 TRIES = 8  # exchanges that are refitted before the others count as no better
 COLUMNS = 24  # features whose columns begin a search for one component
 POLISHED = 2  # of these searches are followed to the end
@@ -67,8 +69,8 @@ class SetSearch:
         size = self.matrix.shape[0]
         return allowed_features(self.problem, size, others), normals_of(self.problem, self.matrix, others)
 
-    def alternated(self, members: Members, counts: Sequence[int]) -> Members:
-        """Solve for one component after the other while that raises the sum."""
+    def alternated(self, members: Members, counts: Sequence[int], gain: float = ROUGHLY) -> Members:
+        """Solve for one component after the other while a round raises the sum by such a share."""
         for _ in range(ROUNDS):
             before = total(members)
             for t, count in enumerate(counts):
@@ -79,18 +81,20 @@ class SetSearch:
                 member = members[t] if again is None or again.value < members[t].value else again
                 member = improved(self.matrix, member, count, allowed, normals, self.late)
                 members = (*members[:t], member, *members[t + 1 :])
-            if total(members) <= before * (1 + GAIN):
+            if total(members) <= before * (1 + gain):
                 break
         return members
 
-    def climbed(self, members: Members, counts: Sequence[int]) -> Members:
-        """Alternate and exchange features between components until neither helps."""
+    def climbed(self, members: Members, counts: Sequence[int], *, pairs: bool = False) -> Members:
+        """Alternate and exchange features between components until neither helps; by pairs too, which takes longer."""
         counts = list(counts)
         while True:
             members = self.alternated(members, counts)
             if self.late() or len(members) < 2:
                 return members
             better = self._exchanged(members) if self.problem == DISJOINT else None
+            if better is None and pairs and self.problem != DISJOINT:
+                better = self._by_pairs(members, counts)
             if better is None and self.movable:
                 better = self._transferred(members)
             if better is None:
@@ -157,6 +161,23 @@ class SetSearch:
         if not made:
             return None
         return tuple(fitted_alone(self.matrix, support) for support in supports)
+
+    def _by_pairs(self, members: Members, counts: Sequence[int]) -> Members | None:
+        """Let one component forget another, and that one find its place again beside it."""
+        for s in range(len(members)):
+            for t in range(len(members)):
+                if s == t or self.late():
+                    continue
+                others = tuple(member for place, member in enumerate(members) if place not in (s, t))
+                first = self._beside(others, members[s].support, counts[s])
+                if first is None or first.value <= members[s].value * (1 + GAIN):
+                    continue  # it gains nothing, so the other has nothing to make up for
+                second = self._beside((*others, first), members[t].support, counts[t])
+                if second is not None:
+                    changed = _with(members, {s: first, t: second})
+                    if total(changed) > total(members) * (1 + WORTHWHILE):
+                        return changed
+        return None
 
     def _transferred(self, members: Members) -> Members | None:
         """Let one component have a feature less and another one more."""

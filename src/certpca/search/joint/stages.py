@@ -12,7 +12,7 @@ import numpy as np
 
 from certpca.runtime.arrays import Indices, Vector, top_k
 from certpca.runtime.lateness import Late, never
-from certpca.search.joint.component import Member, filled
+from certpca.search.joint.component import GAIN, Member, filled
 from certpca.search.joint.problems import DISJOINT, SHARED, UNCORRELATED
 from certpca.search.joint.set_search import Members, SetSearch, total
 from certpca.search.joint.shared import SharedSearch, SharedSet
@@ -22,6 +22,7 @@ SHARE = 0.1
 EFFORTS = ((64, 16), (256, 6))  # features up to which so many starts and kicks are made in each stage
 LEAST_EFFORT = 3
 DEAR = 300_000  # features times those that are asked for, beyond which starts are left to walks over the data
+PROMISING = 0.98  # share of the best from which a set is looked at by pairs
 PENALISED = 1024  # features up to which matrices with prices are formed
 
 Tell = Callable[[float], object]
@@ -170,6 +171,8 @@ def _stage(
         nonlocal best
         if start is not None and not (best and search.late()):
             found = search.climbed(start, counts)
+            if best and total(found) > total(best) * PROMISING and search.problem != DISJOINT:
+                found = search.climbed(found, _sizes(found) if search.movable else counts, pairs=True)
             if not best or total(found) > total(best):
                 best = found
 
@@ -195,11 +198,15 @@ def _stage(
             consider(search.penalised(counts, rng), counts)
     patience = tries if search.problem == DISJOINT else 2 * tries
     while patience > 0 and best and not search.late():
-        sizes = [member.support.size for member in best] if search.movable else counts
+        sizes = _sizes(best) if search.movable else counts
         before = best
         consider(search.kicked(best, sizes, rng), sizes)
         patience = patience - 1 if best is before else max(patience, tries)
-    return best
+    return search.alternated(best, _sizes(best) if search.movable else counts, GAIN)
+
+
+def _sizes(members: Members) -> list[int]:
+    return [member.support.size for member in members]
 
 
 def _counts(search: SetSearch, width: int, stage: tuple[int, ...] | int, before: Members) -> tuple[int, ...]:
@@ -220,7 +227,7 @@ def _counts(search: SetSearch, width: int, stage: tuple[int, ...] | int, before:
             break
         _, place, more = max(offers, key=lambda offer: offer[:2])
         members = tuple(more if t == -place else member for t, member in enumerate(members))
-    return tuple(member.support.size for member in members)
+    return tuple(_sizes(members))
 
 
 def _grown(search: SetSearch, members: Members, counts: Sequence[int]) -> Members:
