@@ -1,4 +1,4 @@
-"""Components chosen together, a part of `components`: what greedy ones miss, what is proved, and what others publish."""
+"""Components chosen together, a part of `components`: what greedy ones miss, and what is proved."""
 
 import json
 from textwrap import wrap
@@ -81,7 +81,8 @@ def render_sets(result: dict[str, Any]) -> list[str]:
         "## Several components together",
         "",
         *wrap(
-            "Greedy components are each the best for what the earlier ones left; the set can be far from the best. With "
+            "Greedy components are each the best for what the earlier ones left; the set can "
+            "be far from the best. With "
             "`together=` all are chosen so that the *sum of the variances along them* is as large as can be found, and "
             "`certify=True` proves a bound for that sum:",
             WIDTH,
@@ -95,7 +96,8 @@ def render_sets(result: dict[str, Any]) -> list[str]:
         *wrap(
             "`sparsity` is one number, or a list with one for each component; with `total=` in its place the search "
             f"splits it: pit props with `total={TOTAL}` and disjoint supports become "
-            f"{', '.join(map(str, whole['sparsities']))} features with {whole['share']:.1%} of the variance. Conditions "
+            f"{', '.join(map(str, whole['sparsities']))} features with {whole['share']:.1%} "
+            "of the variance. Conditions "
             "hold to rounding: each component is an eigenvector in what the others leave it of its support.",
             WIDTH,
         ),
@@ -156,7 +158,8 @@ def _published() -> list[str]:
     return [
         "",
         *wrap(
-            "423 stocks (correlations of daily returns, the market taken out), four components of k features: shares of "
+            "423 stocks (correlations of daily returns, the market taken out), four "
+            "components of k features: shares of "
             "the total variance, beside those published for R's msPCA and nsprcomp "
             f"({found['source'].split(';')[0]}; cited, not run). msPCA's loadings are orthogonal to about 1e-4 in sum, "
             f"ours to {broken:.0e}; the longest of our searches took {slowest:.0f} s of one core "
@@ -169,7 +172,8 @@ def _published() -> list[str]:
         ),
         "",
         *wrap(
-            f"Pit props, six orthogonal components of 4 features: {six['share']:.3f}. msPCA's runs lie between {low:.3f} "
+            f"Pit props, six orthogonal components of 4 features: {six['share']:.3f}. msPCA's "
+            f"runs lie between {low:.3f} "
             f"and {high:.3f}, their median at {six['published']['its median']:.3f}.",
             WIDTH,
         ),

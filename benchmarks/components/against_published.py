@@ -29,7 +29,7 @@ def published() -> dict[str, Any]:
 def run(matrix: Any, width: int, sparsity: int, together: str, seconds: float | None) -> dict[str, Any]:
     """Find a set, prove a bound where time is given for that, and measure how far it breaks its conditions."""
     begin = time.process_time()
-    limits = {} if seconds is None else {"certify": True, "target_gap": 1e-6, "time_limit": seconds}
+    limits: dict[str, Any] = {} if seconds is None else {"certify": True, "target_gap": 1e-6, "time_limit": seconds}
     found = certpca.decompose(matrix, width, sparsity, together=together, **limits)
     spent = time.process_time() - begin
     loadings = found.loadings

@@ -183,9 +183,10 @@ def _stage(
     if before:
         consider(_grown(search, before, counts), counts)
     if apart:
-        consider(search.from_supports([member.support for member in apart], counts), counts)
+        own = _counts(search, width, stage, apart)  # of a total they may have split otherwise
+        consider(search.from_supports([member.support for member in apart], own), own)
         if search.problem != UNCORRELATED:  # components with no feature in common are orthogonal as they are
-            consider(tuple(_grown(search, apart, counts)), counts)
+            consider(_grown(search, apart, own), own)
     orders = [range(len(counts)), range(len(counts))[::-1]] if len(set(counts)) > 1 else [range(len(counts))]
     for order in orders:
         if not (best and search.late()):
