@@ -6,31 +6,39 @@ with z = T⁻¹z̃ on W and αa elsewhere (`secular`), and
 
     Bᵀ(kR + Σ zzᵀ)B = k diag(T⁻¹T⁻ᵀ, rI) + QᵀQ,    Q = [z̃T⁻ᵀ, α C beyond W].
 
-Its eigenvalues are smoothed by a softmax, together with one that stands for all directions that are not in B, as if
-what the features have there were spread evenly but for a factor, the `unevenness`. The derivative of that by the matrix
-is a density matrix over eigenvectors, and that of each zzᵀ by the levels comes from implicit differentiation of θ.
+Its eigenvalues are smoothed (`aim.leading_sum`), together with one that stands for all directions that are not in B, as
+if what the features have there were spread evenly but for a factor, the `unevenness`. The derivative of that by the
+matrix is a density matrix over eigenvectors, and that of each zzᵀ by the levels comes from implicit differentiation of
+θ. Features with a price have the level R + wI instead (`priced`).
 """
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from certpca.bounds.l0_level.aim import Aim, Spectrum, leading_sum
+from certpca.bounds.l0_level.priced import Frame, Solved, priced_derivatives, priced_factors
 from certpca.bounds.l0_level.secular import derivatives, factors
-from certpca.runtime.arrays import Array, Vector, device_of, is_host, namespace, to_vector
+from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_vector
 
 NEGLIGIBLE = 1e-9  # share of an eigenvector in the softmax
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Levels:
-    """T (`frame`), p (`weights`), r (`level`) and p_r (`rest_weight`); everything is free, and none can be wrong."""
+    """T (`frame`), p (`weights`), r (`level`) and p_r (`rest_weight`); everything is free, and none can be wrong.
+
+    `priced` are features with prices, which are positive.
+    """
 
     frame: Vector
     weights: Vector
     level: float
     rest_weight: float
+    priced: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    prices: Vector = field(default_factory=lambda: np.empty(0))
 
     @property
     def width(self) -> int:
@@ -51,37 +59,32 @@ class Levels:
 
     def times(self, factor: float) -> "Levels":
         """Return the levels of a matrix that is multiplied by a number."""
-        return replace(self, frame=self.frame / math.sqrt(factor), level=self.level * factor)
+        frame = self.frame / math.sqrt(factor)
+        return replace(self, frame=frame, level=self.level * factor, prices=self.prices * factor)
 
     def moved(self, step: Vector) -> "Levels":
-        """Return (I + X)T and weights and levels times exponentials, for X and exponents in one vector."""
+        """Return (I + X)T and weights, levels and prices times exponentials, for X and exponents in one vector."""
         width = self.width
         turn = step[: width * width].reshape(width, width)
         with np.errstate(over="ignore"):
             logs = np.exp(np.clip(step[width * width :], -60, 60))
         frame = self.frame + turn @ self.frame
-        level, rest_weight = self.level * float(logs[-2]), self.rest_weight * float(logs[-1])
-        return Levels(frame, self.weights * logs[:width], level, rest_weight)
+        level, rest_weight = self.level * float(logs[width]), self.rest_weight * float(logs[width + 1])
+        prices = self.prices * logs[width + 2 :]
+        return Levels(frame, self.weights * logs[:width], level, rest_weight, self.priced, prices)
 
     def steps(self) -> int:
         """Return the number of coordinates of a step."""
-        return self.width**2 + self.width + 2
+        return self.width**2 + self.width + 2 + self.prices.size
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
-    """The smoothed bound, its gradient by a step from `base`, and the matrix's eigenvalues and eigenvectors in B."""
+    """The smoothed bound, its gradient by a step from `base`, and the spectra in B of the parts of the aim."""
 
     value: float
     gradient: Vector
-    eigenvalues: Vector
-    eigenvectors: Vector
-    beyond: float
-
-    @property
-    def largest(self) -> float:
-        """The largest eigenvalue, without smoothing."""
-        return max(float(self.eigenvalues[-1]), self.beyond)
+    spectra: Sequence[Spectrum]
 
 
 class Model:
@@ -96,6 +99,7 @@ class Model:
         self.directions, self.unevenness = directions, unevenness
         self.known = int(along.shape[1])
         self._theta = self._there(np.zeros(along.shape[0]))
+        self._solved: Solved | None = None  # of features with prices
         self._squares: dict[int, Array] = {}
         self._buffer: Array = None
 
@@ -125,6 +129,13 @@ class Model:
         rest = self._left(width) / levels.level
         theta, norm, z, other = factors(b, rest, self._there(levels.weights), levels.rest_weight, self._theta)
         self._theta = theta
+        if levels.priced.size:
+            at = self._priced(levels)
+            own = priced_factors(to_vector(b[at, :]), to_vector(rest[at]), levels.prices, _frame(levels), self._solved)
+            self._solved = own
+            theta[at] = 0.0  # which `derivatives` leaves out
+            z[at, :] = xp.astype(self._there(own.z), z.dtype)
+            other[at] = self._there(own.other)
         return theta, norm, z, other, b, rest
 
     def rows(self, levels: Levels, z: Array, other: Array) -> Array:
@@ -144,48 +155,64 @@ class Model:
         np.multiply(self.along[:, levels.width :], scale, out=self._buffer[:, levels.width :])
         return self._buffer
 
-    def spectrum(self, levels: Levels, sparsity: int, rows: Array, other: Array) -> tuple[Vector, Vector, float]:
-        """Return eigenvalues and eigenvectors in the known directions, and what stands for the others."""
+    def spectra(self, levels: Levels, aim: Aim, rows: Array, other: Array) -> list[Spectrum]:
+        """Return eigenvalues and eigenvectors of each part in the known directions, and what stands for the others."""
         xp, width = self.xp, levels.width
         total = to_vector(xp.matrix_transpose(rows) @ rows)
-        total[:width, :width] += sparsity * levels.matrix()
-        total[range(width, self.known), range(width, self.known)] += sparsity * levels.level
-        values, vectors = np.linalg.eigh((total + total.T) / 2)
-        beyond = -math.inf
+        mean = -math.inf
         if self.known < self.directions:
             mean = float(xp.sum(other**2 * self._left(self.known))) / (self.directions - self.known)
-            beyond = sparsity * levels.level + self.unevenness * mean
-        return values, vectors, beyond
+        found = []
+        for part in aim.parts:
+            matrix, k = total.copy(), part.sparsity
+            matrix[:width, :width] += k * levels.matrix()
+            matrix[range(width, self.known), range(width, self.known)] += k * levels.level
+            values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+            found.append(Spectrum(part, values, vectors, k * levels.level + self.unevenness * mean))
+        return found
 
-    def evaluate(self, base: Levels, step: Vector, sparsity: int, smoothing: float) -> Evaluation:
+    def evaluate(self, base: Levels, step: Vector, aim: Aim, smoothing: float) -> Evaluation:
         """Evaluate the smoothed bound and its gradient at a step away from some levels."""
         levels = base.moved(step)
         solved = self.factors(levels)
         _, _, z, other, _, _ = solved
         rows = self.rows(levels, z, other)
-        values, vectors, beyond = self.spectrum(levels, sparsity, rows, other)
-        top = max(float(values[-1]), beyond)
-        shares = np.exp((np.append(values, beyond) - top) / smoothing)
-        value = top + smoothing * math.log(float(shares.sum()))
-        shares /= shares.sum()
-        chosen = np.flatnonzero(shares[:-1] > NEGLIGIBLE)
-        gradient = self._gradient(base, levels, sparsity, solved, rows, vectors, shares, chosen)
-        return Evaluation(value, gradient, values, vectors, beyond)
+        spectra = self.spectra(levels, aim, rows, other)
+        value, beyond, chosen = float(levels.prices.sum()), 0.0, []
+        outside = 0.0
+        for part, values, vectors, rest in spectra:
+            smooth, shares = leading_sum(np.append(values, rest), part.leading, smoothing)
+            value += part.times * smooth
+            own = np.flatnonzero(shares[:-1] > NEGLIGIBLE)
+            chosen.append((vectors[:, own], part.times * shares[own], np.full(own.size, part.sparsity)))
+            beyond += part.times * float(shares[-1])
+            outside += part.sparsity * part.times * float(shares[-1])
+        leading, share, k = (np.concatenate(some, axis=-1) for some in zip(*chosen, strict=True))
+        gradient = self._gradient(base, levels, solved, rows, (leading, share, k), (beyond, outside))
+        return Evaluation(value, gradient, spectra)
+
+    def most_used(self, levels: Levels, aim: Aim, count: int) -> Indices:
+        """Return features with most along the leading eigenvectors."""
+        _, _, z, other, _, _ = self.factors(levels)
+        rows = self.rows(levels, z, other)
+        spectra = self.spectra(levels, aim, rows, other)
+        leading = np.concatenate([some.vectors[:, -aim.components :] for some in spectra], axis=1)
+        along = np.square(to_vector(rows @ self.xp.astype(self._there(leading), rows.dtype))).sum(axis=1)
+        return np.sort(np.argsort(along)[::-1][:count])
 
     def _gradient(
         self,
         base: Levels,
         levels: Levels,
-        sparsity: int,
         solved: tuple[Array, ...],
         rows: Array,
-        vectors: Vector,
-        shares: Vector,
-        chosen: Any,
+        density: tuple[Vector, Vector, Vector],
+        elsewhere: tuple[float, float],
     ) -> Vector:
+        """Differentiate, given eigenvectors with their shares and k of each, and the share (times k) of all others."""
         xp, width, dtype = self.xp, levels.width, self.along.dtype
         theta, norm, z, other, b, rest = solved
-        leading, share = vectors[:, chosen], shares[chosen]
+        leading, share, k = density
         inverse = np.linalg.inv(levels.frame)
         turned = inverse.T @ leading[:width]  # ṽ
         images = rows @ xp.astype(self._there(leading), dtype)  # σ y
@@ -198,16 +225,39 @@ class Model:
         rest_pull = xp.where(live, (value - mine) / xp.where(live, other, xp.ones_like(other)), xp.zeros_like(other))
         spread = xp.zeros_like(other)
         if self.known < self.directions:
-            spread = self._left(self.known) * (float(shares[-1]) * self.unevenness / (self.directions - self.known))
+            spread = self._left(self.known) * (elsewhere[0] * self.unevenness / (self.directions - self.known))
         value = value + other**2 * spread
+        pulls = pull, rest_pull, spread, value
         by_b, by_rest, by_weights, by_rest_weight = derivatives(
-            b, rest, self._there(levels.weights), levels.rest_weight, (theta, norm), (pull, rest_pull, spread, value)
+            b, rest, self._there(levels.weights), levels.rest_weight, (theta, norm), pulls
         )
-        own = self.along[:, :width]
+        by_level, by_prices, own = 0.0, np.empty(0), self.along[:, :width]
         by_frame = to_vector(xp.matrix_transpose(by_b) @ own)
-        by_turned = 2 * to_vector(xp.matrix_transpose(z) @ weighted) + 2 * sparsity * turned * share
+        if levels.priced.size:
+            assert self._solved is not None
+            at = self._priced(levels)
+            paid = priced_derivatives(
+                to_vector(rest[at]),
+                levels.prices,
+                _frame(levels),
+                self._solved,
+                [to_vector(some[at]) for some in pulls],
+            )
+            by_rest[at] = self._there(paid.rest)
+            by_weights, by_rest_weight = by_weights + self._there(paid.weights), by_rest_weight + paid.rest_weight
+            by_frame = by_frame + paid.b.T @ to_vector(own[at, :]) + 2 * paid.gram @ levels.frame
+            by_level, by_prices = levels.level * paid.level, levels.prices * (1.0 + paid.prices)
+        by_turned = 2 * to_vector(xp.matrix_transpose(z) @ weighted) + 2 * turned * (k * share)
         by_frame = by_frame - turned @ by_turned.T @ inverse.T
-        outside = float(share @ (1.0 - np.square(leading[:width]).sum(axis=0))) + float(shares[-1])
-        by_level = sparsity * levels.level * outside - float(xp.sum(by_rest * rest))
+        outside = float((k * share) @ (1.0 - np.square(leading[:width]).sum(axis=0))) + elsewhere[1]
+        by_level += levels.level * outside - float(xp.sum(by_rest * rest))
         by_logs = np.append(to_vector(by_weights) * levels.weights, [by_level, by_rest_weight * levels.rest_weight])
-        return np.concatenate([(by_frame @ base.frame.T).ravel(), by_logs])
+        return np.concatenate([(by_frame @ base.frame.T).ravel(), by_logs, by_prices])
+
+    def _priced(self, levels: Levels) -> Array:
+        """Return which features have prices, where they are."""
+        return self.xp.asarray(levels.priced, device=device_of(self.along))
+
+
+def _frame(levels: Levels) -> Frame:
+    return Frame(levels.weights, levels.rest_weight, levels.frame @ levels.frame.T, levels.level)
