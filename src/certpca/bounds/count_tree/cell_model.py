@@ -10,21 +10,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from certpca.bounds.count_tree.cells import Vertex
 from certpca.bounds.l0_level.aim import leading_sum
 from certpca.bounds.l0_level.model import Density, Levels, Model
 from certpca.bounds.l0_level.space import Space
 from certpca.runtime.arrays import Array, Indices, Vector, to_vector
 
-Vertex = tuple[int, ...]  # how many features of each group, the others first
+Spectrum = tuple[Vector, Vector, float]  # eigenvalues, eigenvectors, and what stands for unknown directions
+LEADING = 6  # eigenvectors that are multiplied by the whole matrix
 
 
 class CellValue(NamedTuple):
-    """The smoothed bound, its gradient by a step, the bound itself, and the density in the known directions."""
+    """The smoothed bound, its gradient by a step, and the bound itself."""
 
     value: float
     gradient: Vector
     largest: float
-    density: Vector
 
 
 class CellModel:
@@ -48,48 +49,54 @@ class CellModel:
     ) -> CellValue:
         """Evaluate the smoothed bound and its gradient at a step away from some levels."""
         levels = moved(bases, step)
-        solved = [part.factors(own) for part, own in zip(self._parts, levels, strict=True)]
-        rows = [
-            part.rows(own, found[2], found[3]) for part, own, found in zip(self._parts, levels, solved, strict=True)
-        ]
-        spectra = self._spectra(levels, vertices, rows, [found[3] for found in solved])
-        every = np.concatenate([np.append(values, beyond) for values, _, beyond in spectra])
-        value, shares = leading_sum(every, 1, smoothing)
-        density, paid = Density(), [Density() for _ in levels]
-        width, known, whole = levels[0].width, self._space.known, np.zeros((self._space.known, self._space.known))
-        for number, (_, vectors, _) in enumerate(spectra):
-            mine = shares[number * (known + 1) : (number + 1) * (known + 1)]
+        solved, rows, spectra = self._solved(levels, vertices)
+        value, largest, shares = _smoothed(spectra, smoothing)
+        density, paid, width = Density(), [Density() for _ in levels], levels[0].width
+        for vertex, (_, vectors, _), mine in zip(vertices, spectra, shares, strict=True):
             density.add(vectors, mine)
-            whole += (vectors * mine[:-1]) @ vectors.T
-            for own, count in zip(paid, vertices[number], strict=True):
+            for own, count in zip(paid, vertex, strict=True):
                 own.add(vectors[:width], count * mine)
         gradients = [
             part.gradient(base, own, found, row, density, level)
             for part, base, own, found, row, level in zip(self._parts, bases, levels, solved, rows, paid, strict=True)
         ]
-        return CellValue(value, np.concatenate(gradients), float(every.max()), whole)
+        return CellValue(value, np.concatenate(gradients), largest)
 
-    def bound(self, levels: Sequence[Levels], vertices: Sequence[Vertex]) -> tuple[float, Array]:
+    def density(self, levels: Sequence[Levels], vertices: Sequence[Vertex], smoothing: float) -> Vector:
+        """Return the density over the known directions at which the relaxation has about its value."""
+        _, _, spectra = self._solved(levels, vertices)
+        shares = _smoothed(spectra, smoothing)[2]
+        whole = np.zeros((self._space.known, self._space.known))
+        for (_, vectors, _), mine in zip(spectra, shares, strict=True):
+            whole += (vectors * mine[:-1]) @ vectors.T
+        return whole
+
+    def bound(self, levels: Sequence[Levels], vertices: Sequence[Vertex]) -> tuple[float, Vector]:
         """Return about the bound, and what the leading eigenvectors of its worst vertex are multiplied into.
 
         That is Σ zzᵀ times the vectors but for a walk over the features, which `Space.combined` makes.
         """
         xp, space = self._space.xp, self._space
-        solved = [part.factors(own) for part, own in zip(self._parts, levels, strict=True)]
-        rows = [
-            part.rows(own, found[2], found[3]) for part, own, found in zip(self._parts, levels, solved, strict=True)
-        ]
-        spectra = self._spectra(levels, vertices, rows, [found[3] for found in solved])
-        worst = max(range(len(spectra)), key=lambda number: spectra[number][0][-1])
-        leading = space.there(spectra[worst][1][:, -LEADING:])
-        panel = np.zeros((space.features.size, leading.shape[1]), dtype=np.float32)
+        solved, rows, spectra = self._solved(levels, vertices)
+        worst = max(spectra, key=lambda spectrum: float(spectrum[0][-1]))
+        leading = space.there(worst[1][:, -LEADING:])
+        panel = np.zeros((space.features.size, leading.shape[1]))
         for mine, row, found in zip(self.members, rows, solved, strict=True):
             panel[mine] = to_vector(row @ leading * xp.astype(found[3], row.dtype)[:, None])
         return max(max(float(values[-1]), beyond) for values, _, beyond in spectra), panel
 
+    def _solved(
+        self, levels: Sequence[Levels], vertices: Sequence[Vertex]
+    ) -> tuple[list[tuple[Array, ...]], list[Array], list[Spectrum]]:
+        """Return the dual vectors of every level, along the known directions too, and the spectrum of every vertex."""
+        solved = [part.factors(own) for part, own in zip(self._parts, levels, strict=True)]
+        parts = zip(self._parts, levels, solved, strict=True)
+        rows = [part.rows(own, found[2], found[3]) for part, own, found in parts]
+        return solved, rows, self._spectra(levels, vertices, rows, [found[3] for found in solved])
+
     def _spectra(
         self, levels: Sequence[Levels], vertices: Sequence[Vertex], rows: Sequence[Array], others: Sequence[Array]
-    ) -> list[tuple[Vector, Vector, float]]:
+    ) -> list[Spectrum]:
         """Return eigenvalues, eigenvectors and what stands for unknown directions, for each vertex."""
         xp, width, known = self._space.xp, levels[0].width, self._space.known
         total = np.zeros((known, known))
@@ -111,9 +118,6 @@ class CellModel:
         return found
 
 
-LEADING = 6  # eigenvectors that are multiplied by the whole matrix
-
-
 def moved(bases: Sequence[Levels], step: Vector) -> list[Levels]:
     """Return the levels after a step, which holds that of each one after the other."""
     found, at = [], 0
@@ -121,3 +125,10 @@ def moved(bases: Sequence[Levels], step: Vector) -> list[Levels]:
         found.append(base.moved(step[at : at + base.steps()]))
         at += base.steps()
     return found
+
+
+def _smoothed(spectra: Sequence[Spectrum], smoothing: float) -> tuple[float, float, list[Vector]]:
+    """Return the softmax of all eigenvalues, the largest, and the share of each, by vertex."""
+    every = np.array([np.append(values, beyond) for values, _, beyond in spectra])
+    value, shares = leading_sum(every.ravel(), 1, smoothing)
+    return value, float(every.max()), list(shares.reshape(every.shape))

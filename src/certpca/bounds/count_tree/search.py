@@ -22,7 +22,7 @@ from certpca.runtime.threads import at_most_threads, one_thread_each, threads_al
 STAGES = ((1e-3, 50), (2e-4, 60))  # smoothing relative to the bound, and steps of a descent
 MEMORY = 30
 ENDED = 1e-4  # of the smoothing: decreases below that end a descent
-ROOM = 60  # directions that are forgotten where there is no room for new ones
+FEWEST, MOST = 112, 160  # known directions that are kept: as few of the most until there are more than that
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +72,7 @@ class CountSearch:
     def start(self, known: Known, direction: Vector, bound: float) -> CountTree:
         """Begin with all supports, and split them by how many features they share with the best known."""
         cell = Cell((), (), (self._levels.times(self.space.scale),), bound, len(STAGES))
+        self._trim(FEWEST)
         first = self.space.basis.T @ direction
         tree = CountTree(self.space.basis, (), (cell,), {}, known)
         return self._advanced(tree, [0], first / max(float(np.linalg.norm(first)), np.finfo(float).tiny))
@@ -120,9 +121,8 @@ class CountSearch:
         return CellModel(self.space, members(cell, groups, self.space.features.size), self._unevenness)
 
     def _cut(self, cell: Cell, model: CellModel, first: Vector | None) -> Cut | None:
-        levels, vertices = self._near(cell), self._vertices(cell, model)
-        still = np.zeros(sum(own.steps() for own in levels))
-        density = model.evaluate(levels, still, vertices, STAGES[-1][0] * cell.bound / self.space.scale).density
+        smoothing = STAGES[-1][0] * cell.bound / self.space.scale
+        density = model.density(self._near(cell), self._vertices(cell, model), smoothing)
         along = to_vector(self.space.along)
         return cut(cell, model.members, along, density, self._sparsity, first)
 
@@ -144,11 +144,11 @@ class CountSearch:
         if not tasks:
             return []
         workers = min(threads_allowed(), len(tasks))
+        if workers < 2:
+            return self._corrected(tasks, [self._descended(task) for task in tasks])
         with one_thread_each(workers), ThreadPoolExecutor(workers) as pool:
             contexts = [copy_context() for _ in tasks]
-            jobs = [
-                pool.submit(context.run, self._descended, task) for context, task in zip(contexts, tasks, strict=True)
-            ]
+            jobs = [pool.submit(own.run, self._descended, task) for own, task in zip(contexts, tasks, strict=True)]
             cells = [job.result() for job in jobs]
         return self._corrected(tasks, cells)
 
@@ -190,8 +190,7 @@ class CountSearch:
             return cells
         live = [number for number, cell in enumerate(cells) if cell.levels]
         panels = [self._bounded(cells[number], tasks[number].model)[1] for number in live]
-        if space.known + sum(panel.shape[1] for panel in panels) > space.most:
-            trimmed(space, self._levels, space.model(self._unevenness), ROOM)
+        self._trim(MOST - sum(panel.shape[1] for panel in panels))
         if panels:
             space.add(space.combined(space.there(np.concatenate(panels, axis=1))))
         for number in live:
@@ -199,6 +198,12 @@ class CountSearch:
             bound = self._bounded(cells[number], model)[0] * space.scale
             cells[number] = replace(cells[number], bound=min(bound, tasks[number].cell.bound))
         return cells
+
+    def _trim(self, most: int) -> None:
+        """Forget directions that hardly matter: every evaluation costs their number squared."""
+        space, fewest = self.space, max(FEWEST, self._levels.width + FEWEST // 2)
+        if space.known > max(most, fewest) and not space.whole:
+            trimmed(space, self._levels, space.model(self._unevenness), space.most - fewest)
 
     def _bounded(self, cell: Cell, model: CellModel) -> tuple[float, Any]:
         return model.bound(self._near(cell), self._vertices(cell, model))
