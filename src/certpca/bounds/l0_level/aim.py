@@ -4,8 +4,9 @@ The sum of the variances of r components is at most
 
     Σ w_i + Σ over parts of t · (the sum of the l largest eigenvalues of kR + Σ Y_i).
 
-One component is one part with l = t = 1. Components on one support, or with uncorrelated scores, are one part with
-l = r. Components with disjoint supports pay prices w_i ≥ 0 for features, and are a part with t components for each k.
+One component is one part with l = t = 1. Components with uncorrelated scores are one part with l = r. Components with
+disjoint supports pay prices w_i ≥ 0 for features, and are a part with t components for each k. On one support all
+components choose the same k features: then k λ_max(R) + the sum of the r largest eigenvalues of Σ Y_i is enough.
 """
 
 import math
@@ -21,11 +22,15 @@ from certpca.runtime.arrays import Vector
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`times` the sum of the `leading` largest eigenvalues of kR + Σ Y_i, k the `sparsity`."""
+    """`times` the sum of the `leading` largest eigenvalues of kR + Σ Y_i, k the `sparsity`.
+
+    `once`: the level is paid for once, by k λ_max(R), and not by every direction.
+    """
 
     sparsity: float
     leading: int = 1
     times: int = 1
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +56,13 @@ def one_component(sparsity: float) -> Aim:
     return Aim((Part(sparsity),))
 
 
-def leading_together(sparsities: Iterable[float]) -> Aim:
-    """Ask for components on one support, or with uncorrelated scores; where sparsities differ, for their mean."""
+def on_one_support(sparsity: float, components: int) -> Aim:
+    """Ask for components on the same k features."""
+    return Aim((Part(sparsity, leading=components, once=components > 1),))
+
+
+def uncorrelated(sparsities: Iterable[float]) -> Aim:
+    """Ask for components with uncorrelated scores; where sparsities differ, for their mean."""
     each = tuple(sparsities)
     return Aim((Part(sum(each) / len(each), leading=len(each)),))
 
@@ -64,17 +74,30 @@ def apart(sparsities: Iterable[float]) -> Aim:
 
 
 class Spectrum(NamedTuple):
-    """Eigenvalues (ascending) and eigenvectors of the matrix of a part, and a value for what is not known of it."""
+    """Eigenvalues (ascending) and eigenvectors of the matrix of a part, and a value for what is not known of it.
+
+    `level` has those of kR on the directions with levels of their own, and kr, where these are not part of the matrix.
+    """
 
     part: Part
     values: Vector
     vectors: Vector
     beyond: float
+    level: tuple[Vector, Vector, float] | None = None
 
     @property
     def bound(self) -> float:
         """What the part contributes, without smoothing."""
-        return self.part.times * float(self.values[-self.part.leading :].sum())
+        return self.part.times * (self._paid() + float(self.values[-self.part.leading :].sum()))
+
+    @property
+    def suspected(self) -> float:
+        """What it contributes if the unknown directions are as they are thought to be."""
+        values = np.sort(np.append(self.values, self.beyond))
+        return self.part.times * (self._paid() + float(values[-self.part.leading :].sum()))
+
+    def _paid(self) -> float:
+        return 0.0 if self.level is None else max(float(self.level[0][-1]), self.level[2])
 
 
 def leading_sum(values: Vector, leading: int, smoothing: float) -> tuple[float, Vector]:

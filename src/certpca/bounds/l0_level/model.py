@@ -87,6 +87,25 @@ class Evaluation:
     spectra: Sequence[Spectrum]
 
 
+class Density:
+    """A density matrix over directions: vectors, how much of each, and how much of all that are not known."""
+
+    def __init__(self) -> None:
+        self.elsewhere = 0.0
+        self._parts: list[tuple[Vector, Vector]] = []
+
+    def add(self, vectors: Vector, shares: Vector) -> None:
+        """Add vectors with their shares, the last of which is for what is not known."""
+        chosen = np.flatnonzero(shares[:-1] > NEGLIGIBLE * shares.sum())
+        self._parts.append((vectors[:, chosen], shares[chosen]))
+        self.elsewhere += float(shares[-1])
+
+    def joined(self) -> tuple[Vector, Vector]:
+        """Return all vectors and their shares."""
+        vectors, shares = zip(*self._parts, strict=True)
+        return np.concatenate(vectors, axis=1), np.concatenate(shares)
+
+
 class Model:
     """The bound on known coordinates. `along` is C, `lengths` the squared lengths of the features, both divided alike.
 
@@ -165,10 +184,15 @@ class Model:
         found = []
         for part in aim.parts:
             matrix, k = total.copy(), part.sparsity
-            matrix[:width, :width] += k * levels.matrix()
-            matrix[range(width, self.known), range(width, self.known)] += k * levels.level
+            level, number, apart = k * levels.matrix(), k * levels.level, None
+            if part.once:
+                apart = *np.linalg.eigh((level + level.T) / 2), number
+                number = 0.0
+            else:
+                matrix[:width, :width] += level
+                matrix[range(width, self.known), range(width, self.known)] += number
             values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-            found.append(Spectrum(part, values, vectors, k * levels.level + self.unevenness * mean))
+            found.append(Spectrum(part, values, vectors, number + self.unevenness * mean, apart))
         return found
 
     def evaluate(self, base: Levels, step: Vector, aim: Aim, smoothing: float) -> Evaluation:
@@ -178,18 +202,20 @@ class Model:
         _, _, z, other, _, _ = solved
         rows = self.rows(levels, z, other)
         spectra = self.spectra(levels, aim, rows, other)
-        value, beyond, chosen = float(levels.prices.sum()), 0.0, []
-        outside = 0.0
-        for part, values, vectors, rest in spectra:
-            smooth, shares = leading_sum(np.append(values, rest), part.leading, smoothing)
+        value, factors, level = float(levels.prices.sum()), Density(), Density()
+        for spectrum in spectra:
+            part = spectrum.part
+            smooth, shares = leading_sum(np.append(spectrum.values, spectrum.beyond), part.leading, smoothing)
+            factors.add(spectrum.vectors, part.times * shares)
+            if spectrum.level is None:
+                level.add(spectrum.vectors[: levels.width], part.sparsity * part.times * shares)
+            else:
+                values, vectors, number = spectrum.level
+                paid, shares = leading_sum(np.append(values, number), 1, smoothing)
+                smooth += paid
+                level.add(vectors, part.sparsity * part.times * shares)
             value += part.times * smooth
-            own = np.flatnonzero(shares[:-1] > NEGLIGIBLE)
-            chosen.append((vectors[:, own], part.times * shares[own], np.full(own.size, part.sparsity)))
-            beyond += part.times * float(shares[-1])
-            outside += part.sparsity * part.times * float(shares[-1])
-        leading, share, k = (np.concatenate(some, axis=-1) for some in zip(*chosen, strict=True))
-        gradient = self._gradient(base, levels, solved, rows, (leading, share, k), (beyond, outside))
-        return Evaluation(value, gradient, spectra)
+        return Evaluation(value, self._gradient(base, levels, solved, rows, factors, level), spectra)
 
     def most_used(self, levels: Levels, aim: Aim, count: int) -> Indices:
         """Return features with most along the leading eigenvectors."""
@@ -206,13 +232,13 @@ class Model:
         levels: Levels,
         solved: tuple[Array, ...],
         rows: Array,
-        density: tuple[Vector, Vector, Vector],
-        elsewhere: tuple[float, float],
+        density: Density,
+        level_density: Density,
     ) -> Vector:
-        """Differentiate, given eigenvectors with their shares and k of each, and the share (times k) of all others."""
+        """Differentiate, given the derivatives by Σ zzᵀ and by R as densities."""
         xp, width, dtype = self.xp, levels.width, self.along.dtype
         theta, norm, z, other, b, rest = solved
-        leading, share, k = density
+        leading, share = density.joined()
         inverse = np.linalg.inv(levels.frame)
         turned = inverse.T @ leading[:width]  # ṽ
         images = rows @ xp.astype(self._there(leading), dtype)  # σ y
@@ -225,7 +251,7 @@ class Model:
         rest_pull = xp.where(live, (value - mine) / xp.where(live, other, xp.ones_like(other)), xp.zeros_like(other))
         spread = xp.zeros_like(other)
         if self.known < self.directions:
-            spread = self._left(self.known) * (elsewhere[0] * self.unevenness / (self.directions - self.known))
+            spread = self._left(self.known) * (density.elsewhere * self.unevenness / (self.directions - self.known))
         value = value + other**2 * spread
         pulls = pull, rest_pull, spread, value
         by_b, by_rest, by_weights, by_rest_weight = derivatives(
@@ -247,9 +273,12 @@ class Model:
             by_weights, by_rest_weight = by_weights + self._there(paid.weights), by_rest_weight + paid.rest_weight
             by_frame = by_frame + paid.b.T @ to_vector(own[at, :]) + 2 * paid.gram @ levels.frame
             by_level, by_prices = levels.level * paid.level, levels.prices * (1.0 + paid.prices)
-        by_turned = 2 * to_vector(xp.matrix_transpose(z) @ weighted) + 2 * turned * (k * share)
+        by_turned = 2 * to_vector(xp.matrix_transpose(z) @ weighted)
         by_frame = by_frame - turned @ by_turned.T @ inverse.T
-        outside = float((k * share) @ (1.0 - np.square(leading[:width]).sum(axis=0))) + elsewhere[1]
+        axes, paid_share = level_density.joined()
+        turned = inverse.T @ axes
+        by_frame = by_frame - turned * (2 * paid_share) @ turned.T @ inverse.T
+        outside = float(paid_share @ (1.0 - np.square(axes).sum(axis=0))) + level_density.elsewhere
         by_level += levels.level * outside - float(xp.sum(by_rest * rest))
         by_logs = np.append(to_vector(by_weights) * levels.weights, [by_level, by_rest_weight * levels.rest_weight])
         return np.concatenate([(by_frame @ base.frame.T).ravel(), by_logs, by_prices])

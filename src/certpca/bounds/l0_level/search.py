@@ -184,9 +184,10 @@ class LevelSearch:
     def _found(self, spectra: list[Spectrum]) -> Found:
         """Return what is known of the levels as they are, in the units of the matrix."""
         space, lifted = self.space, np.empty((self.features.depth, 0))
-        for part, values, vectors, _ in spectra:
-            if part.leading > 1:
-                some = min(part.leading, values.size)
+        for spectrum in spectra:
+            values, vectors = spectrum.values, spectrum.vectors
+            if spectrum.part.leading > 1:
+                some = min(spectrum.part.leading, values.size)
                 above = np.sqrt(space.scale * (values[-some:] - values[-some]))[1:]
                 lifted = space.basis @ (vectors[:, values.size - above.size :] * above)
         basis = space.basis[:, : self._levels.width].copy()
@@ -225,7 +226,8 @@ class LevelSearch:
         rows, other, spectra = self._spectra()
         if space.whole:
             return spectra
-        mean = (spectra[0].beyond - spectra[0].part.sparsity * levels.level) / self._unevenness
+        first = spectra[0]
+        mean = (first.beyond - (0.0 if first.level else first.part.sparsity * levels.level)) / self._unevenness
         leading = rows @ space.there(_leading(spectra, CORRECTED))
         added = space.add(space.combined(leading * xp.astype(other, rows.dtype)[:, None]))
         rows, _, spectra = self._spectra()
@@ -298,7 +300,7 @@ class LevelSearch:
         energies, trace = np.square(along).sum(axis=0), float(space.lengths.sum())
         beyond = max(trace - float(energies.sum()), 0.0) / max(depth - width, 1)
         lead = min(self.aim.components, given)
-        own = np.square(along[:, :lead]).mean(axis=1)
+        own = np.square(along[:, :lead]).sum(axis=1) / (1 if self.aim.parts[0].once else lead)
         level = max(float(np.partition(own, own.size - k)[own.size - k]), 1e-9 * float(own.max()))
         model = self._model()
         best: tuple[float, Levels] | None = None
@@ -310,7 +312,7 @@ class LevelSearch:
                 levels = Levels(np.eye(width) / math.sqrt(r), r * tail[:-1], r, r * float(tail[-1]))
                 _, _, z, other, _, _ = model.factors(levels)
                 spectra = model.spectra(levels, self.aim, model.rows(levels, z, other), other)
-                value = sum(max(spectrum.bound, spectrum.part.times * spectrum.beyond) for spectrum in spectra)
+                value = sum(spectrum.suspected for spectrum in spectra)
                 self.evaluations += 1
                 if best is None or value < best[0]:
                     best = value, levels
