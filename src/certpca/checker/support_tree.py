@@ -91,10 +91,13 @@ class SupportTree:
         sparsity: int,
         prices: Vector | None = None,
         dense: tuple[Vector, float] | None = None,
+        *,
+        of_data: bool = True,
     ) -> None:
         require(prepared.size <= LARGEST_SEARCHED, f"search trees are for up to {LARGEST_SEARCHED} features")
         self.prepared = prepared
         self.matrix, self.slack = prepared.dense(np.arange(prepared.size)) if dense is None else dense
+        self.of_data = of_data  # else the matrix is another one, whose trace bounds nothing
         self.diagonal: Vector | None = None
         self.points, self.sparsity = parts_of(evidence), sparsity
         self.fewer = prices is not None  # as smaller supports may be worth more
@@ -192,6 +195,7 @@ class SupportTree:
         if kind == "list":
             return self._list(node, budget)
         if kind == "trace":
+            require(self.of_data, "the trace of its matrix bounds nothing")
             return self._trace(node, budget)
         require(kind in ("squares", "pairs", "cheapest"), f"unknown leaf {kind!r}")
         bounds = []
@@ -219,6 +223,8 @@ class SupportTree:
 
     def _trace(self, node: _Node, budget: int) -> float:
         """Bound by the trace of FᵀF, which has no negative eigenvalues."""
+        if not self.of_data:
+            return math.nan
         if self.diagonal is None:
             self.diagonal = np.concatenate([(block**2).sum(axis=0) for _, block in self.prepared.blocks()])
         slip = gamma(self.prepared.depth + self.prepared.size + 8)

@@ -75,7 +75,8 @@ class Problem:
     """What is searched for: the support of at most so many features with the largest λ_max(A_SS) less its price.
 
     Without prices only supports of that many features matter, as larger ones capture no less. A bound is good enough
-    where it exceeds the best value by no more than a share of it (`target_gap`) and a number (`tolerance`).
+    where it exceeds the best value by no more than a share of it (`target_gap`) and a number (`tolerance`). Traces are
+    bounds where the matrix is `semidefinite`.
     """
 
     matrix: Vector
@@ -83,6 +84,7 @@ class Problem:
     target_gap: float
     prices: Vector | None = None
     tolerance: float = 0.0
+    semidefinite: bool = True
 
     def valued(self, support: Indices) -> Best:
         """Return what a support is worth."""

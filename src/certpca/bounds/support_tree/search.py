@@ -46,11 +46,12 @@ class TreeSearch:
         *,
         prices: Vector | None = None,
         tolerance: float = 0.0,
+        semidefinite: bool = True,
     ) -> None:
         largest = float(np.diagonal(matrix).max())
         self.scale = 2.0 ** math.frexp(largest)[1] if largest > 0 else 1.0
         priced = None if prices is None else prices / self.scale
-        self.problem = Problem(matrix / self.scale, sparsity, target_gap, priced, tolerance / self.scale)
+        self.problem = Problem(matrix / self.scale, sparsity, target_gap, priced, tolerance / self.scale, semidefinite)
         self.effort = effort or Effort()
 
     def start(self, support: Indices, inside: Indices | None = None, free: Indices | None = None) -> Tree:

@@ -1,6 +1,7 @@
 """The work at one node: fix features, close it, or split it."""
 
 import itertools
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -102,6 +103,8 @@ class Visit:
             return self._list(range(min(budget, node.free.size) + 1) if smaller else [budget])
         worth = np.diagonal(self.matrix) if problem.prices is None else np.diagonal(self.matrix) - problem.prices
         trace = float(worth[node.inside].sum()) + top_sum(worth[node.free], budget, floor_of(problem.prices))
+        if not problem.semidefinite:
+            trace = math.inf
         if trace <= self._enough:
             return self._leaf("trace", trace)
         leading = largest_eigenvalue(self._here()[1]) - problem.price(node.inside)

@@ -29,10 +29,12 @@ AGAIN = 3  # times that prices are found anew because a tree met a better suppor
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Nodes of the search trees of one part, and parts in all."""
+    """Nodes of a search tree, the same where a bound is `far` times as far off as it may be, and parts in all."""
 
     nodes: int = 40
-    parts: int = 400
+    few: int = 3
+    far: float = 20.0
+    parts: int = 2000
 
 
 @dataclass(slots=True, eq=False)
@@ -176,8 +178,11 @@ class AssignmentSearch:
         inside = np.array(slot.inside, dtype=np.intp)
         begin = self.pool.supports[int(known[worth.argmax()])] if known.size else inside
         tree = search.start(begin, inside, free)
-        while tree.open and tree.nodes < self.effort.nodes and tree.upper_bound > tree.value + tolerance:
+        nodes = self.effort.nodes
+        while tree.open and tree.nodes < nodes and tree.upper_bound > tree.value + tolerance:
             tree = search.step(tree, self.late)
+            if tree.upper_bound > tree.value + self.effort.far * tolerance:
+                nodes = self.effort.few
             if self.late():
                 break
         return search, tree
