@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from certpca.bounds.l0_level.aim import Aim, Part, apart, leading_sum, on_one_support, one_component, uncorrelated
+from certpca.bounds.l0_level.aim import Aim, Part, apart, on_one_support, one_component, uncorrelated
 from certpca.bounds.l0_level.model import Levels, Model
 
 
