@@ -44,7 +44,7 @@ either, and q must be above 2⁻²⁰⁰, so that no z moves by more than 2⁻�
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -136,20 +136,26 @@ def level_point_of(prepared: Prepared, evidence: Mapping[str, Any]) -> LevelPoin
     depth, size, width = prepared.depth, prepared.size, level.matrix.shape[0]
     prepared.work.spend(float(size) * depth * (depth + 8.0 * width) + 4.0 * depth**3)
     prepared.work.spend(NEWTON_STEPS * float(width) ** 3 * np.count_nonzero(prices))
+    total, doubt = sum_of_duals(prepared, lambda part, block: level_vectors(block, level, prices[part]))
+    point = LevelPoint(level, total, doubt, prepared, prices)
+    prepared.latest.clear()
+    prepared.latest[key] = point
+    return point
+
+
+def sum_of_duals(prepared: Prepared, vectors: Callable[[slice, Vector], tuple[Vector, float]]) -> tuple[Vector, float]:
+    """Add up the z_i z_iᵀ of all features, given by blocks with their squared errors; return how far the sum is off."""
+    depth, size = prepared.depth, prepared.size
     total, strays = np.zeros((depth, depth)), 0.0
-    for columns, block in prepared.blocks():
-        z, stray = level_vectors(block, level, prices[columns])
+    for part, block in prepared.blocks():
+        z, stray = vectors(part, block)
         total += z @ z.T
         strays += stray
     require(bool(np.isfinite(total).all()) and math.isfinite(strays), "its numbers overflow")
     total = (total + total.T) / 2
     trace = float(np.trace(total)) * (1 + gamma(depth))
     stray = math.sqrt(strays) * (1 + gamma(size + 8))
-    doubt = gamma(size + 16) * trace + 2 * stray * math.sqrt(trace) + stray**2
-    point = LevelPoint(level, total, doubt, prepared, prices)
-    prepared.latest.clear()
-    prepared.latest[key] = point
-    return point
+    return total, gamma(size + 16) * trace + 2 * stray * math.sqrt(trace) + stray**2
 
 
 def level_of(prepared: Prepared, evidence: Mapping[str, Any]) -> Level:

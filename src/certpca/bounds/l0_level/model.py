@@ -174,13 +174,17 @@ class Model:
         np.multiply(self.along[:, levels.width :], scale, out=self._buffer[:, levels.width :])
         return self._buffer
 
+    def unknown(self, other: Array) -> float:
+        """Return the trace of what dual vectors have along directions that are not known."""
+        return float(self.xp.sum(other**2 * self._left(self.known)))
+
     def spectra(self, levels: Levels, aim: Aim, rows: Array, other: Array) -> list[Spectrum]:
         """Return eigenvalues and eigenvectors of each part in the known directions, and what stands for the others."""
         xp, width = self.xp, levels.width
         total = to_vector(xp.matrix_transpose(rows) @ rows)
         mean = -math.inf
         if self.known < self.directions:
-            mean = float(xp.sum(other**2 * self._left(self.known))) / (self.directions - self.known)
+            mean = self.unknown(other) / (self.directions - self.known)
         found = []
         for part in aim.parts:
             matrix, k = total.copy(), part.sparsity
@@ -215,7 +219,7 @@ class Model:
                 smooth += paid
                 level.add(vectors, part.sparsity * part.times * shares)
             value += part.times * smooth
-        return Evaluation(value, self._gradient(base, levels, solved, rows, factors, level), spectra)
+        return Evaluation(value, self.gradient(base, levels, solved, rows, factors, level), spectra)
 
     def most_used(self, levels: Levels, aim: Aim, count: int) -> Indices:
         """Return features with most along the leading eigenvectors."""
@@ -226,7 +230,7 @@ class Model:
         along = np.square(to_vector(rows @ self.xp.astype(self._there(leading), rows.dtype))).sum(axis=1)
         return np.sort(np.argsort(along)[::-1][:count])
 
-    def _gradient(
+    def gradient(
         self,
         base: Levels,
         levels: Levels,

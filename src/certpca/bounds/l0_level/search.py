@@ -145,6 +145,11 @@ class LevelSearch:
         vectors = _leading(self._spectra()[2], count)
         return to_vector(self.space.along @ self.space.there(vectors))
 
+    def taken_up(self, at: OnLevels) -> tuple[Levels, float]:
+        """Know what a state knows, and return its levels and unevenness in the units of the space."""
+        self._take_up(at)
+        return self._levels, self._unevenness
+
     # --- rounds -------------------------------------------------------------------------------------------------------
 
     def rounds(self, at: OnLevels) -> Iterator[OnLevels]:
