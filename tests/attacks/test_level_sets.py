@@ -175,7 +175,7 @@ def drafted(
 # --- the property -----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 @given(
     seed=st.integers(0, 2**32 - 1),
     kind=st.sampled_from(sorted(PROBLEM_OF)),

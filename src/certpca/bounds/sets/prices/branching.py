@@ -119,8 +119,10 @@ class AssignmentSearch:
         self.visited += 1
         generated = self._generated(part)
         for _ in range(AGAIN):
-            part.proof, met = self._proof(part.assignment, generated.priced)
-            part.bound = min(part.bound, part.proof.bound)
+            proof, met = self._proof(part.assignment, generated.priced)
+            if part.proof is None or proof.bound < part.proof.bound:
+                part.proof = proof
+            part.bound = min(part.bound, proof.bound)
             if part.bound <= self.target or not met or self.late():
                 break
             generated = self._generated(part)
