@@ -14,6 +14,7 @@ from certpca.checker.data import Prepared
 from certpca.checker.numbers import gamma, require
 from certpca.checker.set_rules import SetProved
 from certpca.checker.single_parts import MOST_PARTS, forms_of_parts, prove_part
+from certpca.results.evidence_forms import parts_of
 from certpca.results.set_certificate import SetCertificate
 
 SENTENCE = "a certificate for each component by itself, whose bounds are added up"
@@ -34,7 +35,8 @@ def prove(prepared: Prepared, certificate: SetCertificate, objective: float) -> 
         and all(type(number) is int and 0 <= number < len(parts) for number in serves),
         "it does not say which part serves which component",
     )
-    proved = [prove_part(prepared, certificate.evidence, number, entry) for number, entry in enumerate(parts)]
+    arrays = parts_of(certificate.evidence)
+    proved = [prove_part(prepared, arrays, number, entry) for number, entry in enumerate(parts)]
     for number, sparsity in zip(serves, certificate.sparsities, strict=True):
         require(parts[number]["sparsity"] >= sparsity, "a part is for fewer loadings than the component it serves")
     bound, again = (sum(max(proved[number][which], 0.0) for number in serves) for which in (0, 1))

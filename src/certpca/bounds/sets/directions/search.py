@@ -15,7 +15,7 @@ SMOOTHING = (0.01, 0.003, 0.001, 0.0003, 0.0001)  # shares of the value
 ROUNDS = 8  # of new supports with each
 STEPS = 60
 ADDED = 12  # supports of a sparsity in a round
-MOST_KEPT = 400  # of a sparsity
+MOST_KEPT = 120  # of a sparsity
 MORE_DIRECTIONS = 2  # as many as components, times this, and a few
 SPREAD = 0.3  # of the leading eigenvalues, in the first V
 
