@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from certpca.frontends.estimators.sparse_pca import SparsePCA as SparsePCA
     from certpca.frontends.report import Facts as Facts
     from certpca.frontends.report import Files as Files
+    from certpca.frontends.report import SetFacts as SetFacts
     from certpca.frontends.report import write_report as write_report
     from certpca.genotypes.plink import read_plink as read_plink
     from certpca.genotypes.plink_writing import write_plink as write_plink
@@ -111,6 +112,7 @@ _HOMES = {
     "RotatedHadamard": "datasets.examples",
     "SeriesMatrix": "formats.geo",
     "SetCertificate": "results.set_certificate",
+    "SetFacts": "frontends.report",
     "SetProof": "results.proof",
     "Solution": "results.solution",
     "Solver": "solvers",

@@ -38,6 +38,16 @@ class SetFacts:
         How long that took.
     largest : int
         How many features are drawn.
+
+    See Also
+    --------
+    write_report : What returns it.
+
+    Examples
+    --------
+    >>> import certpca
+    >>> certpca.SetFacts(certpca.decompose(certpca.pitprops(), 2, 3)).refused
+    False
     """
 
     components: ComponentSet
