@@ -16,7 +16,7 @@ Vertex = tuple[int, ...]  # how many features of each group, the others first
 class Cell:
     """Supports that have so many features in some groups, and levels for them: those of all other features first.
 
-    `bound` is about what the levels prove; `stage` tells how closely they were sought.
+    `bound` is about what the levels prove; `stage` tells how closely they were sought, `tries` how often at this stage.
     """
 
     groups: tuple[int, ...]
@@ -24,6 +24,7 @@ class Cell:
     levels: tuple[Levels, ...]
     bound: float
     stage: int = 0
+    tries: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
