@@ -1,24 +1,21 @@
 """No tree of counts, however absurd its groups and levels, makes the checker claim too little: all supports are tried."""
 
-import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from certpca import CertificateError
 from certpca.checker.data import Prepared, prepare
-from certpca.checker.level_points import level_of
 from certpca.checker.rules import count_tree
 from certpca.results.certificate import Certificate, Source
 from certpca.results.evidence_forms import parts_of
 from tests.attacks.exact_arithmetic import FORMS, KINDS, Exact, exact, sources
-from tests.attacks.test_l0_level import definite, evidence_for, exact_level, rational
+from tests.attacks.test_l0_level import evidence_for
 
 CLOSE = 1e-9  # nearer than this to the optimum, floating point does not decide
 DEEPEST = 5
