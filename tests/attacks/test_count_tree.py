@@ -216,7 +216,7 @@ def case_for(rng: np.random.Generator, kind: str, form: str) -> Case | None:
 # --- the property -----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
 @given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS), form=st.sampled_from(FORMS))
 def test_no_tree_of_counts_proves_too_much(seed: int, kind: str, form: str) -> None:
     case = case_for(np.random.default_rng(seed), kind, form)
@@ -233,6 +233,51 @@ def test_the_cases_have_teeth() -> None:
     ]
     assert outcomes.count("tight") > 30
     assert outcomes.count("tight") + outcomes.count("accepted") > 70
+
+
+# --- vertices ---------------------------------------------------------------------------------------------------------
+
+
+def one_sample(rng: np.random.Generator) -> Case:
+    """Draw a case whose cells are all bounded exactly: features are numbers, and levels are their squares."""
+    size = int(rng.integers(1, 8))
+    sparsity = int(rng.integers(1, size + 1))
+    parts = np.sort(
+        rng.integers(0, int(rng.integers(1, 5)), size)
+    )  # features of a part are alike; part 0 is in no group
+    numbers = rng.integers(0, 6, 5)
+    source = Source("data", numbers[parts][None, :].astype(np.float64))
+    used = [part for part in range(1, 5) if (parts == part).any()]
+    groups = [np.flatnonzero(parts == part) for part in used]
+    tree = tree_for(rng, groups, iter(range(1000))) if groups else {"cell": 0}
+    evidence: dict[str, Any] = {"directions": np.ones((1, 1))}
+    evidence |= {f"group{number}_features": members for number, members in enumerate(groups)}
+    count = len(groups) + 1
+    for number, _ in leaves(tree):
+        own = {
+            "groups": np.arange(len(groups)),
+            "matrix": np.zeros((count, 1)),
+            "level": numbers[[0, *used]].astype(np.float64) ** 2,
+            "frame": np.ones((count, 1, 1)),
+            "weights": np.ones((count, 2)),
+        }
+        evidence |= {f"cell{number}_{name}": values for name, values in own.items()}
+    judge = exact(source, sparsity)
+    assert judge is not None
+    return Case(source, judge, prepare(source), sparsity, groups, tree, evidence)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_one_sample_is_bounded_exactly(seed: int) -> None:
+    """Bounds are linear in the counts here, so that every vertex is needed by some of the cases."""
+    case = one_sample(np.random.default_rng(seed))
+    bounds = case.cell_bounds()
+    for number, path in leaves(case.tree):
+        supports = [support for support in case.judge.values if holds(path, case.groups, support)]
+        truth = max((case.judge.values[support] for support in supports), default=0.0)
+        case.assert_above(bounds[number], supports)
+        assert float(bounds[number] / case.judge.unit) <= truth + 1e-9
 
 
 # --- tampering --------------------------------------------------------------------------------------------------------
