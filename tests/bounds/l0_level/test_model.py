@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from certpca.bounds.l0_level.aim import Aim, Part, apart, leading_sum, leading_together, one_component
+from certpca.bounds.l0_level.aim import Aim, Part, apart, on_one_support, one_component, uncorrelated
 from certpca.bounds.l0_level.model import Levels, Model
 
 
@@ -23,7 +23,8 @@ def levels_of(rng, width):
 
 AIMS = {
     "one": one_component(5),
-    "leading": leading_together([5, 5, 5]),
+    "uncorrelated": uncorrelated([5, 5, 5]),
+    "one support": on_one_support(5, 3),
     "apart": apart([5, 5, 3]),
     "both": Aim((Part(4.0, leading=2), Part(2.0, times=3))),
 }

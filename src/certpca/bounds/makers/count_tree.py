@@ -22,9 +22,10 @@ BETTER = 1e-6  # relative: what a support must promise to be looked at
 
 def applies(search: ProofSearch) -> bool:
     """Whether there are levels for all supports to go on from, and something to gain in time."""
-    if search.shared.levels is None or not search.goal.over_supports or search.finished():
+    levels = search.shared.levels
+    if levels is None or levels[0].aim.sparsity != search.sparsity or not search.goal.over_supports:
         return False
-    return search.fits(2 * FEWEST_CELLS * _leaf(search))
+    return not search.finished() and search.fits(2 * FEWEST_CELLS * _leaf(search))
 
 
 def seconds(search: ProofSearch) -> float:

@@ -13,6 +13,7 @@ from certpca.results.certificate import Certificate
 from certpca.results.set_certificate import SetCertificate
 from certpca.runtime.arrays import Indices, Vector
 from certpca.runtime.budget import Progress
+from certpca.search.krylov import leading_on_support
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +53,11 @@ class SetSearch:
         kept = loadings != 0.0
         support, loadings = support[kept], loadings[kept]
         return Component(support, loadings, self.operator.quadratic_form(support, loadings))
+
+    def refitted(self, support: Indices) -> Component:
+        """Return the best loadings on a support."""
+        objective, loadings = leading_on_support(self.operator, support)
+        return Component(support, loadings, objective)
 
     def components_of(self, columns: Vector | Sequence[Vector]) -> tuple[Component, ...]:
         """Return the components whose loadings over all features are these columns."""

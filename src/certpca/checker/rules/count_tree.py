@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 
 from certpca.checker.data import Prepared
-from certpca.checker.level_points import EXACT_UP_TO, Level, about_largest, level_of, level_vectors, sum_of_duals
+from certpca.checker.level_points import Level, largest_of, level_of, level_vectors, sum_of_duals
 from certpca.checker.limits import LARGEST_FACTORED
-from certpca.checker.numbers import Indices, Vector, array_of, gamma, indices_of, largest_eigenvalue, require
+from certpca.checker.numbers import Indices, Vector, array_of, gamma, indices_of, require
 from certpca.checker.proved import Proved, bound_alone
 from certpca.results.certificate import Certificate
 from certpca.results.evidence_forms import Form, features, numbered, parts_of, triangle, up_to, within
@@ -139,9 +139,7 @@ def _bound(
         sizes = sum(count * level.size for count, level in zip(vertex, levels, strict=True))
         off = doubt + gamma(2 * width + len(levels) + 24) * (sizes + trace) * (1 + gamma(8))
         require(bool(np.isfinite(together).all()) and math.isfinite(off), "its numbers overflow")
-        together = (together + together.T) / 2
-        about = about_largest(together) if depth > EXACT_UP_TO else None
-        bound = prepared.lift(largest_eigenvalue(together, off, suggestion=about))
+        bound = prepared.lift(largest_of((together + together.T) / 2, off))
         require(math.isfinite(bound), "a cell proves nothing")  # max would pass over NaN
         worst = max(worst, bound)
     return worst
