@@ -40,7 +40,8 @@ class Split:
 class CountTree:
     """Cells that hold every support; the largest of their bounds holds for the matrix.
 
-    `basis` are the known directions of sample space, those with levels of their own first.
+    `basis` are the known directions of sample space, those with levels of their own first. `stuck`: the cell with the
+    largest bound cannot be split, so that nothing lowers the bound any more.
     """
 
     basis: Vector
@@ -48,6 +49,7 @@ class CountTree:
     cells: tuple[Cell, ...]  # in the order in which they were made, split ones included
     splits: dict[int, Split]
     known: Known
+    stuck: bool = False
 
     def leaves(self) -> list[int]:
         """Return the numbers of the cells that were not split."""

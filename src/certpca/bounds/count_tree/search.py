@@ -94,7 +94,7 @@ class CountSearch:
     def _advanced(self, tree: CountTree, numbers: list[int], first: Vector | None = None) -> CountTree:
         """Solve some cells more closely, and split those for which that was done."""
         groups, splits, cells, known = list(tree.groups), dict(tree.splits), list(tree.cells), tree.known
-        places, tasks = list[int](), list[_Task]()
+        places, tasks, stuck = list[int](), list[_Task](), False
         for number in numbers:
             cell = cells[number]
             model = self._model(cell, tuple(groups))
@@ -104,6 +104,7 @@ class CountSearch:
                 continue
             found = self._cut(cell, model, first)
             if found is None:  # nothing to split: it stays what it is
+                stuck = stuck or number == numbers[0]
                 continue
             known = self._improved(known, found.suggested)
             if found.fresh is not None:
@@ -117,7 +118,7 @@ class CountSearch:
                 tasks.append(_Task(part, model if part is parts[0] else self._model(part, tuple(groups)), 0))
         for place, cell in zip(places, self._solved(tasks), strict=True):
             cells[place] = cell
-        return CountTree(self.space.basis, tuple(groups), tuple(cells), splits, known)
+        return CountTree(self.space.basis, tuple(groups), tuple(cells), splits, known, stuck)
 
     def _model(self, cell: Cell, groups: tuple[Indices, ...]) -> CellModel:
         return CellModel(self.space, members(cell, groups, self.space.features.size), self._unevenness)

@@ -66,7 +66,7 @@ def make(search: ProofSearch) -> None:
 
     def over(tree: CountTree) -> bool:
         objective = tree.known.objective
-        return goal.reached(objective, tree.bound) or stall.over(objective, tree.bound)
+        return tree.stuck or goal.reached(objective, tree.bound) or stall.over(objective, tree.bound)
 
     found = resumable(
         cells.step,
