@@ -5,6 +5,7 @@ import numpy as np
 from certpca.bounds.l0_dual.features import too_deep
 from certpca.bounds.l0_level.evidence import level_evidence
 from certpca.bounds.l0_level.search import LevelSearch, OnLevels
+from certpca.bounds.makers.count_tree import in_sight
 from certpca.bounds.proof_search import ProofSearch
 from certpca.runtime.limits import limits
 from certpca.runtime.resumable import resumable
@@ -12,6 +13,7 @@ from certpca.runtime.resumable import resumable
 ORDER = 36
 KINDS = ("l0-level",)
 DIRECTIONS = 32  # that have levels of their own in the end, about
+ROUGH = 3  # smoothings that are gone through where cells of counts follow
 IMAGES = 3  # leading eigenvectors of the bound's matrix that suggest better loadings
 
 
@@ -49,6 +51,7 @@ def make(search: ProofSearch) -> None:
         panel[incumbent.best.support, 0] = incumbent.best.loadings
         return rounds.start(shared.features.combined(operator.adopt(panel)))
 
+    rough = in_sight(search)  # cells are solved anew: what is left to gain here they gain sooner
     with progress.setting_aside(search.costs.level(DIRECTIONS)):
         at = resumable(
             rounds.step,
@@ -56,7 +59,9 @@ def make(search: ProofSearch) -> None:
             progress,
             "levels",
             OnLevels,
-            enough=lambda at: at.done or goal.reached(incumbent.objective, at.best.bound),
+            enough=lambda at: (
+                at.done or goal.reached(incumbent.objective, at.best.bound) or (rough and at.stage >= ROUGH)
+            ),
             tell=lambda at: (incumbent.objective, at.best.bound, f"{shared.features.walks} walks"),
         )
     shared.levels = rounds, at
