@@ -285,6 +285,12 @@ def without(name: str) -> Callable[[], dict[str, Any]]:
     return lambda: {"evidence": {key: value for key, value in evidence().items() if key != name}}
 
 
+def endless() -> dict[str, Any]:
+    node: dict[str, Any] = {"group": 0, "most": 0}
+    node["children"] = [node, node]
+    return {"tree": node}
+
+
 def split(**values: Any) -> Callable[[], dict[str, Any]]:
     return lambda: {"tree": tree() | values}
 
@@ -295,6 +301,7 @@ def split(**values: Any) -> Callable[[], dict[str, Any]]:
         (lambda: {"tree": None}, "its tree is malformed"),
         (lambda: {"tree": [tree()]}, "its tree is malformed"),
         (lambda: {"tree": {}}, "a split is malformed"),
+        (endless, "its tree is malformed"),
         (lambda: {"tree": {"cell": True}}, "a cell is named twice or wrongly"),
         (lambda: {"tree": {"cell": "0"}}, "a cell is named twice or wrongly"),
         (lambda: {"tree": {"cell": 77}}, "a cell does not name its groups"),
