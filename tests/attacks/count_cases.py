@@ -210,16 +210,16 @@ def case_for(rng: np.random.Generator, kind: str, form: str) -> Case | None:
 
 def one_sample(rng: np.random.Generator) -> Case:
     """Draw a case whose cells are all bounded exactly: features are numbers, and levels are their squares."""
-    size = int(rng.integers(1, 8))
+    size = int(rng.integers(4, 8))
     sparsity = int(rng.integers(1, size + 1))
     parts = np.sort(
         rng.integers(0, int(rng.integers(1, 5)), size)
     )  # features of a part are alike; part 0 is in no group
-    numbers = rng.integers(0, 6, 5)
+    numbers = rng.permutation(6)[:5]
     source = Source("data", numbers[parts][None, :].astype(np.float64))
     used = [part for part in range(1, 5) if (parts == part).any()]
     groups = [np.flatnonzero(parts == part) for part in used]
-    tree = tree_for(rng, groups, iter(range(1000))) if groups else {"cell": 0}
+    tree = tree_for(rng, groups, iter(range(1000)), DEEPEST - 2) if groups else {"cell": 0}
     evidence: dict[str, Any] = {"directions": np.ones((1, 1))}
     evidence |= {f"group{number}_features": members for number, members in enumerate(groups)}
     count = len(groups) + 1

@@ -65,6 +65,15 @@ def test_files_keep_it(tmp_path):
         certpca.verify(loaded, other)
 
 
+@pytest.mark.parametrize("power", [-515, 495])
+def test_units_do_not_matter(power):
+    moved = np.ldexp(blocks(), power)
+    found = certified(TIGHT, moved)
+    assert found.kind == "count-tree"
+    assert np.ldexp(found.upper_bound, -2 * power) == pytest.approx(branched().upper_bound, rel=1e-4)
+    certpca.verify(found, moved)
+
+
 @contextmanager
 def watched(monkeypatch, act) -> Iterator[list[CountTree]]:
     """Keep the trees after every step, and do something then."""

@@ -182,6 +182,20 @@ def test_one_sample(values: np.ndarray) -> None:
         assert truth <= examine(certificate(source, k, evidence=found, tree=split), source).upper_bound
 
 
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 3, 1)])
+@pytest.mark.parametrize("k", range(1, 7))
+def test_counts_on_either_plane_are_paid(order: tuple[int, int, int], k: int) -> None:
+    """Two features each in two groups and in none, all numbers: bounds are linear in the counts, and exact."""
+    source = Source("data", np.repeat(order, 2)[None, :].astype(np.float64))
+    own = stacked(3, matrix=np.zeros((3, 1)), frame=np.ones((3, 1, 1)), weights=np.ones((3, 2)))
+    own["level"] = np.array(order, dtype=np.float64) ** 2
+    found = {"directions": np.ones((1, 1)), "group0_features": np.array([2, 3]), "group1_features": np.array([4, 5])}
+    found |= {"cell0_groups": np.array([0, 1]), **{f"cell0_{name}": values for name, values in own.items()}}
+    truth = float(np.sort(source.values[0] ** 2)[-k:].sum())
+    bound = examine(certificate(source, k, evidence=found, tree={"cell": 0}), source).upper_bound
+    assert truth <= bound <= truth * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("power", [-1000, -300, 300, 960])
 def test_units_do_not_matter(rng: np.random.Generator, power: int) -> None:
     matrix = np.cov(rng.standard_normal((30, 4)).T)
@@ -285,6 +299,12 @@ def without(name: str) -> Callable[[], dict[str, Any]]:
     return lambda: {"evidence": {key: value for key, value in evidence().items() if key != name}}
 
 
+def endless() -> dict[str, Any]:
+    node: dict[str, Any] = {"group": 0, "most": 0}
+    node["children"] = [node, node]
+    return {"tree": node}
+
+
 def split(**values: Any) -> Callable[[], dict[str, Any]]:
     return lambda: {"tree": tree() | values}
 
@@ -295,6 +315,7 @@ def split(**values: Any) -> Callable[[], dict[str, Any]]:
         (lambda: {"tree": None}, "its tree is malformed"),
         (lambda: {"tree": [tree()]}, "its tree is malformed"),
         (lambda: {"tree": {}}, "a split is malformed"),
+        (endless, "its tree is malformed"),
         (lambda: {"tree": {"cell": True}}, "a cell is named twice or wrongly"),
         (lambda: {"tree": {"cell": "0"}}, "a cell is named twice or wrongly"),
         (lambda: {"tree": {"cell": 77}}, "a cell does not name its groups"),
