@@ -132,8 +132,12 @@ def searched(
     enough: Callable[[Tree], bool],
     proof_seconds: float = 0.0,
     workers: int = 1,
+    name: str = "tree",
 ) -> Tree:
-    """Search from a support until that is enough, nothing is open, or only the time for a proof is left."""
+    """Search from a support until that is enough, nothing is open, or only the time for a proof is left.
+
+    States are stored under the name.
+    """
     begin = progress.seconds
 
     def late() -> bool:
@@ -149,7 +153,7 @@ def searched(
             step,
             lambda: step(search.start(support)),
             progress,
-            "tree",
+            name,
             Tree,
             enough=lambda tree: not tree.open or enough(tree),
             tell=lambda tree: (tree.value, tree.upper_bound, tree.note),
