@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from certpca.bounds.goals import Goal, Incumbent
-from certpca.bounds.pair_bound.points import StoredPoint, first_point, stored
+from certpca.bounds.pair_bound.points import first_point, stored
+from certpca.bounds.pair_rows import wide_point
 from certpca.bounds.pair_rows.descent import Descent
 from certpca.bounds.pair_rows.strongest import Strongest, among
 from certpca.bounds.pair_rows.suggested import improved_by_pairs
@@ -18,12 +19,11 @@ from certpca.results.evidence_forms import within
 from certpca.runtime.arrays import Indices, Vector
 from certpca.runtime.budget import Progress
 from certpca.runtime.resumable import resumable
-from certpca.runtime.threads import threads_allowed
 
 ROWS_FOR_EACH = 2  # rows of M for each feature of a support, at first,
 FEWEST_ROWS, MOST_ROWS = 150, 1200  # within these
-COUNTS_FROM, GROWN = 0.9, 100  # rows with so large a share of the last that counts join M, as many at a time
-MOST_ENTRIES = 1_500_000  # of U between M and its partners
+GROWN = 100  # rows that come to count join M, as many at a time
+FIRST_ENTRIES, MOST_ENTRIES = 400_000, 1_500_000  # of U between M and its partners
 OTHERS = 1000  # rows beside M that the descent keeps in view
 ROOM = 0.04  # s to begin with, as a share of what is captured
 SCHEDULE = ((0.03, 30), (0.01, 30), (0.006, 30), (0.003, 30), (0.002, 30), (0.001, 40), (0.0006, 40), (0.0003, 60))
@@ -32,9 +32,9 @@ WORTH_A_ROUND = 0.5  # of the features that must not be left for another round
 ALL_IN = 400  # features that are left and all join M
 SMALL_TREE = 64  # features that are left to the tree at once
 LARGEST_TREE = 512  # features that are left to it at the end
-HOPELESS = 0.15  # gap after two stages that further ones do not close
+HOPELESS = 5.0  # gap as a multiple of the smoothing: what is beyond it, further stages do not close
 HELPS = 0.05  # share of the gap to close, or of the features to leave out, for another stage to be worth it
-SHARE = 0.4  # of the time there is, for stages that may come to nothing
+AHEAD = 2.5  # stages for which there must be time after the first, or other bounds make more of it
 ROWS = "rows"  # the parts of the evidence that hold wide points
 
 
@@ -96,7 +96,7 @@ def search(
         columns.astype(np.float64),
         search.features[state.left],
         sparsity,
-        search.whole(point, state.left.size),
+        point,
         incumbent,
         goal,
         progress,
@@ -110,20 +110,24 @@ def _tree(
     columns: Vector,
     features: Indices,
     sparsity: int,
-    point: StoredPoint | None,
+    point: RowsPoint,
     incumbent: Incumbent,
     goal: Goal,
     progress: Progress,
     proof_seconds: float,
 ) -> Found:
-    tree = TreeSearch(columns.T @ columns, sparsity, max(goal.target_gap, PROVED_OPTIMAL))
+    matrix, captured = columns.T @ columns, incumbent.objective
+    tree = TreeSearch(matrix, sparsity, max(goal.target_gap, PROVED_OPTIMAL))
+    others = np.setdiff1d(np.arange(features.size), point.own.features)
+    own, unit = point.joined(others, matrix[others] / captured).own, captured / tree.scale
     reached = searched(
         tree,
         np.searchsorted(features, incumbent.best.support),
         progress,
         enough=lambda found: goal.reached(found.value, found.upper_bound),
         proof_seconds=proof_seconds,
-        workers=threads_allowed(),
+        name="pairs-tree",
+        point=stored(own.features, own.u * unit, own.k * unit, own.alpha * unit),
     )
     if reached.value > incumbent.objective * (1 + 1e-9):
         incumbent.best = incumbent.refitted(features[reached.best.support])
@@ -149,7 +153,7 @@ class _Round:
         self.size, self._captured = pairs.size, incumbent.objective
         self._support = np.searchsorted(features, incumbent.best.support)
         self._enough = self._captured * (1 + max(goal.target_gap, PROVED_OPTIMAL))
-        self._aside = max(proof_seconds, (1 - SHARE) * progress.remaining if progress.timed else 0.0)
+        self._proof_seconds, self._took = proof_seconds, 0.0
 
     def tightened(self, name: str, point: RowsPoint | None, stage: int) -> Tightening:
         """Go through the stages while that helps and there is time."""
@@ -165,11 +169,8 @@ class _Round:
             late=lambda _: self._late(),
         )
 
-    def whole(self, point: RowsPoint, size: int) -> StoredPoint | None:
-        return None
-
     def _late(self) -> bool:
-        return self._progress.late(self._aside)
+        return self._progress.late(self._proof_seconds)
 
     def _products(self, rows: Indices, columns: Indices) -> Vector:
         """Return a part of the matrix in units of what is captured."""
@@ -194,19 +195,16 @@ class _Round:
         if pairs.size <= ALL_IN:
             added = np.setdiff1d(np.arange(pairs.size), own)
             return point.joined(added, self._products(added, np.arange(pairs.size)))
-        room = MOST_ENTRIES // own.size
         strength = (pairs.products(own) ** 4).sum(axis=0)
         strength[own] = -np.inf
         strength[point.partners] = np.inf
-        partners = np.sort(np.argsort(-strength, kind="stable")[: min(room, pairs.size - own.size)])
-        across = self._products(own, partners)
-        known = np.isin(point.partners, partners)
-        across[:, np.searchsorted(partners, point.partners[known])] = point.across[:, known]
-        return replace(point, partners=partners, across=across)
+        most = min(FIRST_ENTRIES // own.size, pairs.size - own.size)
+        partners = np.sort(np.argsort(-strength, kind="stable")[: max(most, point.partners.size)])
+        return point.beside(partners, self._products(own, partners))
 
     def _step(self, state: Tightening) -> Tightening:
         smoothing, steps = SCHEDULE[state.stage]
-        point = state.current
+        point, begin = state.current, self._progress.seconds
         own = point.own.features
         descent = Descent(
             self._products(own, own), self._products(own, point.partners), state.others, self._sparsity
@@ -214,7 +212,9 @@ class _Round:
         current, _ = descent.tightened(
             point, smoothing=smoothing, steps=steps, target=self._enough / self._captured, late=self._late
         )
-        return self._after(state.stage + 1, current, state)
+        following = self._after(state.stage + 1, current, state)
+        self._took = self._progress.seconds - begin
+        return following
 
     def _after(self, stage: int, current: RowsPoint, before: Tightening | None) -> Tightening:
         """Evaluate a point, and let rows that count join it."""
@@ -226,8 +226,7 @@ class _Round:
         room = current.room if current.partners.size else ROOM
         current = replace(current, shift=wide.shift / captured, rest=wide.rest / captured, room=room)
         current = self._grown(current, wide)
-        if current.partners.size == 0:
-            current = self._wider(current)
+        current = self._wider(current) if current.partners.size == 0 else self._joined(current, wide)
         if before is None:
             return Tightening(stage, current, others, wide, left)
         closed, gap = before.best.bound - wide.bound, before.best.bound - captured
@@ -240,17 +239,36 @@ class _Round:
         """Let rows that count as much as its own join M."""
         own, sums = current.own.features, wide.sums
         last = np.partition(sums, sums.size - self._sparsity)[sums.size - self._sparsity]
-        others = np.setdiff1d(np.flatnonzero(sums >= COUNTS_FROM * last), own)
+        others = np.setdiff1d(np.flatnonzero(sums >= wide_point.COUNTS_FROM * last), own)
         most = min(GROWN, max(0, MOST_ROWS - own.size))
         added = np.sort(others[np.argsort(-sums[others], kind="stable")[:most]])
         return current.joined(added, self._products(added, np.arange(self.size)))
 
+    def _joined(self, current: RowsPoint, wide: WidePoint) -> RowsPoint:
+        """Let features that rows of M choose become partners."""
+        own, chosen = current.own.features, wide.chosen.copy()
+        chosen[own] = chosen[current.partners] = 0
+        most = max(0, MOST_ENTRIES // own.size - current.partners.size)
+        added = np.argsort(-chosen, kind="stable")[: min(most, int((chosen > 0).sum()))]
+        if added.size == 0:
+            return current
+        partners = np.union1d(current.partners, added)
+        return current.beside(partners, self._products(own, partners))
+
     def _over(self, state: Tightening) -> bool:
         few = state.left.size <= max(SMALL_TREE, 2 * self._sparsity)
         shrunk = state.left.size <= WORTH_A_ROUND * self.size
-        hopeless = state.stage >= 2 and (not state.helped or self._captured < (1 - HOPELESS) * state.best.bound)
         reached = self._goal.reached(self._captured, state.best.bound)
-        return few or shrunk or hopeless or reached or state.stage == len(SCHEDULE)
+        return few or shrunk or reached or state.stage == len(SCHEDULE) or self._put_off(state)
+
+    def _put_off(self, state: Tightening) -> bool:
+        """Say whether other bounds promise more: this one does not move, is far off for its smoothing, or is slow."""
+        if state.stage == 0:
+            return False
+        gap = 1 - self._captured / state.best.bound
+        far = gap > HOPELESS * SCHEDULE[state.stage - 1][0]
+        slow = state.stage == 1 and self._progress.remaining < self._proof_seconds + AHEAD * self._took
+        return far or slow or (state.stage > 1 and not state.helped)
 
 
 def _arrays(point: WidePoint) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Dual points that have numbers of their own on the rows that matter, and three numbers for all others."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from certpca.bounds.pair_rows.strongest import Strongest
 from certpca.runtime.arrays import Indices, Vector
 from certpca.runtime.threads import in_threads
 
+COUNTS_FROM = 0.9  # rows with so large a share of the last one that is in the bound count
 SHIFTS = (0.0, 0.003, 0.01, 0.03, 0.1)  # for the other features, as shares of what is captured
 
 
@@ -39,6 +40,12 @@ class RowsPoint:
             self.rest,
             self.room,
         )
+
+    def beside(self, partners: Indices, across: Vector) -> "RowsPoint":
+        """Take other partners, with U as given for those that it has not."""
+        known = np.isin(self.partners, partners)
+        across[:, np.searchsorted(partners, self.partners[known])] = self.across[:, known]
+        return replace(self, partners=partners, across=across)
 
     def joined(self, added: Indices, products: Vector) -> "RowsPoint":
         """Let features join M with the numbers they have now; `products` are their rows of the matrix."""
@@ -67,7 +74,10 @@ class RowsPoint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WidePoint:
-    """A point as it is stored, all β, the bound, and that of supports with each feature."""
+    """A point as it is stored, all β, the bound, and that of supports with each feature.
+
+    `chosen` says how many of the rows of M that count choose each feature.
+    """
 
     own: StoredPoint
     partners: Indices
@@ -78,6 +88,7 @@ class WidePoint:
     sums: Vector
     bound: float
     forced: Vector
+    chosen: Indices
 
 
 def widened(pairs: Strongest, point: RowsPoint, sparsity: int, captured: float) -> WidePoint:
@@ -105,9 +116,11 @@ def widened(pairs: Strongest, point: RowsPoint, sparsity: int, captured: float) 
         if (value := top_sum(made[0], sparsity)) < total:
             total, shift, (sums, last, columns) = value, choice, made
     forced = _forced(own.features, sums, last, columns, sparsity)
-    return WidePoint(
-        own, point.partners, across, shift, leading - room - shift, room, sums, leading + total, leading + forced
-    )
+    last_row = np.partition(sums, sums.size - sparsity)[sums.size - sparsity]
+    counts = np.flatnonzero(sums[own.features] >= COUNTS_FROM * last_row)
+    chosen = (columns[:, counts] >= last[counts]).sum(axis=1)
+    bound, rest = leading + total, leading - room - shift
+    return WidePoint(own, point.partners, across, shift, rest, room, sums, bound, leading + forced, chosen)
 
 
 def _rows(

@@ -39,13 +39,16 @@ class TreeSearch:
         self.matrix = matrix / self.scale
         self.sparsity, self.target_gap, self.effort = sparsity, target_gap, effort or Effort()
 
-    def start(self, support: Indices) -> Tree:
-        """Return the search before the first visit, with the better of a support and the largest variances."""
+    def start(self, support: Indices, point: StoredPoint | None = None) -> Tree:
+        """Return the search before the first visit, with the better of a support and the largest variances.
+
+        A point on all features, in units of the scaled matrix, is where the first descent begins.
+        """
         features = np.arange(self.matrix.shape[0])
         filled = np.sort(np.concatenate([support, np.setdiff1d(features, support)])[: self.sparsity].astype(np.intp))
         large = np.sort(np.argsort(-np.diagonal(self.matrix), kind="stable")[: self.sparsity])
         first, second = self._valued(filled), self._valued(large)
-        root = Node(0, np.zeros(0, dtype=np.intp), features, math.inf)
+        root = Node(0, np.zeros(0, dtype=np.intp), features, math.inf, point)
         return Tree(second if second.value > first.value else first, [[]], [(-math.inf, 0, root)], self.scale)
 
     def step(
@@ -133,10 +136,11 @@ def searched(
     proof_seconds: float = 0.0,
     workers: int = 1,
     name: str = "tree",
+    point: StoredPoint | None = None,
 ) -> Tree:
     """Search from a support until that is enough, nothing is open, or only the time for a proof is left.
 
-    States are stored under the name.
+    States are stored under the name; a point is one to begin from.
     """
     begin = progress.seconds
 
@@ -151,7 +155,7 @@ def searched(
 
         return resumable(
             step,
-            lambda: step(search.start(support)),
+            lambda: step(search.start(support, point)),
             progress,
             name,
             Tree,
