@@ -82,7 +82,9 @@ def _drawn(rng: np.random.Generator, matrix: np.ndarray, part: str, near: bool) 
     spread = rng.uniform(0.5, 1.5, (count, count)) if near else rng.standard_normal((count, count))
     u = matrix[np.ix_(own, own)] * spread
     size = 10.0 ** rng.uniform(-3, 3) * np.abs(np.diagonal(matrix)).max()
+    beside = _beside(rng, matrix, own, size, near)
     return {
+        **{f"{part}_{name}": value for name, value in beside.items()},
         f"{part}_scale": np.float64(1.0),
         f"{part}_features": own,
         f"{part}_pairs": (np.triu(u) + np.tril(rng.standard_normal((count, count)) * size / 10, -1)).astype(np.float32),
@@ -90,6 +92,72 @@ def _drawn(rng: np.random.Generator, matrix: np.ndarray, part: str, near: bool) 
         f"{part}_shift": np.float64(rng.standard_normal() * size),
         f"{part}_rest": np.float64(rng.uniform(0.01, 1) * size),
     }
+
+
+def _beside(rng: np.random.Generator, matrix: np.ndarray, own: np.ndarray, size: float, near: bool) -> dict:
+    """Draw partners, or none."""
+    others = np.setdiff1d(np.arange(len(matrix)), own)
+    count = int(rng.integers(0, others.size + 1))
+    if count == 0:
+        return {}
+    partners = np.sort(rng.choice(others, count, replace=False))
+    spread = rng.uniform(-0.5, 1.5, (own.size, count)) if near else rng.standard_normal((own.size, count)) * 10
+    return {
+        "partners": partners,
+        "across": (matrix[np.ix_(own, partners)] * spread).astype(np.float32),
+        "room": np.float64(rng.uniform(1e-3, 1) * size),
+    }
+
+
+def _one_pair(data: np.ndarray, across: float, room: float, small: float = 1e-9) -> Certificate:
+    """Bound two features by numbers of the first alone: U is zero, so nothing but λ is left."""
+    matrix = np.cov(data.T)
+    evidence = {
+        "scale": np.float64(1.0),
+        "features": np.array([0]),
+        "pairs": np.zeros((1, 1), dtype=np.float32),
+        "alpha": np.array([small]),
+        "shift": np.float64(matrix[1, 1]),
+        "rest": np.float64(small),
+        "partners": np.array([1]),
+        "across": np.array([[across]], dtype=np.float32),
+        "room": np.float64(room),
+    }
+    return replace(_certificate(data, 2), evidence={f"rows0_{key}": array for key, array in evidence.items()})
+
+
+def _two_and_one(rng: np.random.Generator, together: float) -> np.ndarray:
+    """Return two features that go together, and a third of the second one's variance that goes with none."""
+    columns = np.linalg.qr(rng.standard_normal((30, 3)) - rng.standard_normal((30, 3)).mean(axis=0))[0]
+    columns = np.linalg.qr(columns - columns.mean(axis=0))[0]
+    second = together * columns[:, 0] + np.sqrt(1 - together**2) * columns[:, 1]
+    return np.column_stack([1.3 * columns[:, 0], second, columns[:, 2]])
+
+
+@given(seed=st.integers(0, 2**32 - 1), together=st.floats(-0.99, 0.99), power=st.floats(-3, 3))
+@settings(max_examples=60, deadline=None)
+def test_what_lies_beside_the_rows_counts_in_full(seed, together, power):
+    """With the best room the bound is the optimum itself, so that nothing of it can be missing."""
+    data = _two_and_one(np.random.default_rng(seed), together)
+    matrix = np.cov(data.T)
+    optimum = brute_force(matrix, 2)[0]
+    best = optimum - matrix[1, 1]
+    tight = examine(_one_pair(data, 0.0, best), certpca.from_data(data).source()).upper_bound
+    assert optimum * (1 - 1e-13) <= tight <= optimum * (1 + 1e-5)
+    other = examine(_one_pair(data, 0.0, best * 10.0**power), certpca.from_data(data).source()).upper_bound
+    assert other >= optimum * (1 - 1e-13)
+
+
+def test_partners_make_the_bound_tighter(rng):
+    data = planted(rng, 60, 700)
+    found = replace(made(data, 5), tree=None)
+    rows = {name: array for name, array in found.evidence.items() if name.startswith("rows0_") and name != "rows0_left"}
+    source = certpca.from_data(data).source()
+    with_them = examine(replace(found, evidence=rows), source).upper_bound
+    if "rows0_partners" not in rows:
+        pytest.skip("the first bound left few features")
+    alone = {key: value for key, value in rows.items() if key[6:] not in ("partners", "across", "room")}
+    assert with_them < examine(replace(found, evidence=alone), source).upper_bound
 
 
 def _certificate(data: np.ndarray, k: int) -> Certificate:
@@ -111,10 +179,18 @@ def _certificate(data: np.ndarray, k: int) -> Certificate:
         ("features", np.array([0, 1, 2, 3, 8]), "out of range"),
         ("features", np.array([0, 1, 1, 2, 3]), "not sorted"),
         ("pairs", np.full((5, 5), 3e38, dtype=np.float32), "overflow|proves nothing"),
+        ("partners", np.array([4, 6]), "among its features"),
+        ("partners", np.array([6, 5]), "not sorted"),
+        ("partners", np.array([6, 8]), "out of range"),
+        ("across", np.ones((5, 3), dtype=np.float32), "wrong shape"),
+        ("across", np.full((5, 2), np.nan, dtype=np.float32), "not finite"),
+        ("room", np.float64(0.0), "not positive"),
+        ("room", np.float64(-1.0), "not positive"),
+        ("room", np.float64(np.inf), "not finite"),
     ],
 )
 def test_nonsense_is_refused(rng, name, value, why):
-    data = rng.standard_normal((20, 8))
+    data, beside = rng.standard_normal((20, 8)), name in ("partners", "across", "room")
     evidence = {
         "scale": np.float64(1.0),
         "features": np.arange(5),
@@ -122,6 +198,7 @@ def test_nonsense_is_refused(rng, name, value, why):
         "alpha": np.ones(5),
         "shift": np.float64(0.0),
         "rest": np.float64(1.0),
+        **({"partners": np.array([5, 7]), "across": np.zeros((5, 2)), "room": np.float64(1.0)} if beside else {}),
         name: value,
     }
     certificate = replace(_certificate(data, 3), evidence={f"rows0_{key}": array for key, array in evidence.items()})

@@ -1,4 +1,4 @@
-"""Branch and bound over supports before anything else, where there are few features: mostly one node proves the optimum."""
+"""Branch and bound over supports before other bounds, where features are few: often one node proves the optimum."""
 
 from certpca.bounds.makers.search_tree import visit
 from certpca.bounds.proof_search import ProofSearch

@@ -30,42 +30,48 @@ class Descent:
         self._shape, self._diagonal = (size, wide), np.diag_indices(size)
         self._weights, self._gradient = np.empty((size, size + wide)), np.empty((size, size))
         self._unit = K_SCALE / sparsity
+        self._levels, self._level = np.full(size, np.nan), math.nan
+        self._sums, self._outer = np.empty(size + others.size), np.ones(size + others.size)
 
     def tightened(
         self, start: RowsPoint, *, smoothing: float, steps: int, target: float, late: Callable[[], bool]
     ) -> tuple[RowsPoint, Vector]:
         """Return the best point, and the weights of the rows of M in the sum."""
-        size, wide = self._shape
-        self._levels, self._level = np.full(size, np.nan), math.nan
-        self._sums, self._outer = np.empty(size + self._others.size), np.ones(size + self._others.size)
-        best: tuple[float, RowsPoint, Vector] = (math.inf, start, np.ones(size))
+        best: tuple[float, RowsPoint, Vector] = (math.inf, start, self._outer[: self._shape[0]])
 
         def smoothed(packed: Vector) -> tuple[float, Vector]:
             nonlocal best
             point = self._unpacked(packed, start)
             value, gradient = self._evaluated(point, smoothing)
             if value < best[0]:
-                best = value, point, self._outer[:size].copy()
+                best = value, point, self._outer[: self._shape[0]].copy()
             return value, gradient
 
-        own = start.own
-        begin = np.concatenate(
-            [
-                pack(own.u, own.k, self._unit).ravel(),
-                (start.across * math.sqrt(2.0)).ravel(),
-                np.log(own.alpha) / ALPHA_SCALE,
-                np.log([start.rest, start.room]) / ALPHA_SCALE,
-            ]
-        )
         descend(
             smoothed,
-            begin,
+            self.packed(start),
             steps=steps,
             tolerance=1e-4 * smoothing,
             stop=lambda value: value <= target or late(),
             memory=MEMORY,
         )
         return best[1], best[2]
+
+    def smoothed(self, packed: Vector, start: RowsPoint, smoothing: float) -> tuple[float, Vector]:
+        """Return the smoothed bound and its gradient at packed numbers."""
+        return self._evaluated(self._unpacked(packed, start), smoothing)
+
+    def packed(self, point: RowsPoint) -> Vector:
+        """Put all numbers of a point into one vector, scaled so that the descent is fast."""
+        own = point.own
+        return np.concatenate(
+            [
+                pack(own.u, own.k, self._unit).ravel(),
+                (point.across * math.sqrt(2.0)).ravel(),
+                np.log(own.alpha) / ALPHA_SCALE,
+                np.log([point.rest, point.room]) / ALPHA_SCALE,
+            ]
+        )
 
     def _unpacked(self, packed: Vector, start: RowsPoint) -> RowsPoint:
         size, _ = self._shape

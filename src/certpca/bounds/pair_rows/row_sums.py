@@ -99,7 +99,15 @@ def own_sums(shares: Vector, features: Any, count: int, sums: Vector, last: Vect
 
 @njit(cache=True, nogil=True)
 def other_sums(
-    columns: Vector, others: Any, squares: Any, partners: Any, inside: Any, quarter: float, sums: Vector, first: int, end: int
+    columns: Vector,
+    others: Any,
+    squares: Any,
+    partners: Any,
+    inside: Any,
+    quarter: float,
+    sums: Vector,
+    first: int,
+    end: int,
 ) -> None:
     """Add to some other rows the largest of their shares with M and of the squares beside M, times `quarter`.
 

@@ -69,7 +69,8 @@ def search(
     evidence: dict[str, Any] = {}
     features, dropped, best = np.arange(pairs.size), 0.0, Found(math.inf, {})
     improved_by_pairs(pairs, incumbent, lambda: progress.late(proof_seconds))
-    point, stage = None, 0
+    point: RowsPoint | None = None
+    stage = 0
     for number in range(ROUNDS):
         search = _Round(pairs, features, sparsity, incumbent, goal, progress, proof_seconds)
         state = search.tightened(f"pair-rows-{number}", point, stage)
@@ -91,6 +92,7 @@ def search(
         pairs = fewer
     if state.left.size > LARGEST_TREE:
         return best
+    assert point is not None
     columns = pairs.columns[:, state.left] if pairs.size == search.size else pairs.columns
     found = _tree(
         columns.astype(np.float64),
@@ -206,9 +208,7 @@ class _Round:
         smoothing, steps = SCHEDULE[state.stage]
         point, begin = state.current, self._progress.seconds
         own = point.own.features
-        descent = Descent(
-            self._products(own, own), self._products(own, point.partners), state.others, self._sparsity
-        )
+        descent = Descent(self._products(own, own), self._products(own, point.partners), state.others, self._sparsity)
         current, _ = descent.tightened(
             point, smoothing=smoothing, steps=steps, target=self._enough / self._captured, late=self._late
         )

@@ -152,7 +152,5 @@ def _forced(features: Indices, sums: Vector, last: Vector, columns: Vector, spar
     largest = np.sort(np.delete(sums, features))[::-1][: sparsity - 1]
     outside[: largest.size] = largest
     forced = np.empty(sums.size)
-    in_threads(
-        lambda first, end: forced_sums(columns, features, sums, last, outside, forced, first, end), sums.size
-    )
+    in_threads(lambda first, end: forced_sums(columns, features, sums, last, outside, forced, first, end), sums.size)
     return forced

@@ -20,8 +20,8 @@ supports of those that are left the same is done again with other numbers, and i
 Allowance. Everything is for FᵀF with the F at hand and lifted at the end. With m the longest column, a computed entry
 G_ij is off by e = γ_depth m², its square by δ = e(2m² + e), the square of the diagonal less c by
 2(m² + |c|)e' + e'² with e' = e + γ_4(m² + |c|). Every sum has at most k² of the C, each off by these over
-2(α_i + α_j) and rounded a few times. The computed Y is off by at most η = √(|M||J|)(e + γ_2(m² + max|U|)) in norm and the
-product by γ_{|J|}‖Y‖_F², so YYᵀ/s by ((2‖Y‖_F + η)η + γ_{|J|+4}‖Y‖_F²)/s.
+2(α_i + α_j) and rounded a few times. The computed Y is off by at most η = √(|M||J|)(e + γ_4(m² + max|U|)) in norm, and
+its product with itself by γ_{|J|}‖Y‖_F², so YYᵀ/s by ((2‖Y‖_F + η)η + γ_{|J|+8}‖Y‖_F²)/s.
 """
 
 import itertools
@@ -247,7 +247,7 @@ class _Blocks:
         return chosen
 
     def largest(self, wanted: Indices, weights: Vector, count: int, known: Indices, entries: Vector) -> Vector:
-        """Sum, for some rows of the matrix, the largest weighted squares beside the diagonal; some entries are known."""
+        """Sum, for some rows of the matrix, the largest weighted squares off the diagonal; some entries are known."""
         left = self.columns(wanted).T
         rows = np.empty((wanted.size, self._prepared.size))
         for part, block in self.walk():
