@@ -20,7 +20,7 @@ def applies(search: ProofSearch) -> bool:
     if search.root is None or search.best is None or not search.goal.over_supports or search.progress.exhausted:
         return False
     left = search.left.features.size
-    tried = left == search.operator.size <= limits().few_features
+    tried = left == search.operator.size and "search-tree" in search.kinds
     return left <= limits().searched_supports and not tried and not search.near_enough(search.best.upper_bound)
 
 

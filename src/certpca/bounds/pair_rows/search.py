@@ -27,14 +27,15 @@ FIRST_ENTRIES, MOST_ENTRIES = 400_000, 1_500_000  # of U between M and its partn
 OTHERS = 1000  # rows beside M that the descent keeps in view
 ROOM = 0.04  # s to begin with, as a share of what is captured
 SCHEDULE = ((0.03, 30), (0.01, 30), (0.006, 30), (0.003, 30), (0.002, 30), (0.001, 40), (0.0006, 40), (0.0003, 60))
+LAST = len(SCHEDULE) - 1
 ROUNDS = 8
 WORTH_A_ROUND = 0.5  # of the features that must not be left for another round
 ALL_IN = 400  # features that are left and all join M
 SMALL_TREE = 64  # features that are left to the tree at once
 LARGEST_TREE = 512  # features that are left to it at the end
-HOPELESS = 5.0  # gap as a multiple of the smoothing: what is beyond it, further stages do not close
+HOPELESS, TELLS = 5.0, 0.003  # gap as a multiple of a smoothing from there on: what is beyond it stays open
 HELPS = 0.05  # share of the gap to close, or of the features to leave out, for another stage to be worth it
-AHEAD = 2.5  # stages for which there must be time after the first, or other bounds make more of it
+AHEAD, SLOW_AT = 2.5, 1  # stages for which there must be time after the first, or other bounds make more of it
 ROWS = "rows"  # the parts of the evidence that hold wide points
 
 
@@ -228,6 +229,7 @@ class _Round:
         current = self._grown(current, wide)
         current = self._wider(current) if current.partners.size == 0 else self._joined(current, wide)
         if before is None:
+            stage = next((at for at in range(stage, LAST) if SCHEDULE[at][0] < 1 - captured / wide.bound), LAST)
             return Tightening(stage, current, others, wide, left)
         closed, gap = before.best.bound - wide.bound, before.best.bound - captured
         helped = closed > HELPS * gap or left.size < (1 - HELPS) * before.left.size
@@ -263,12 +265,13 @@ class _Round:
 
     def _put_off(self, state: Tightening) -> bool:
         """Say whether other bounds promise more: this one does not move, is far off for its smoothing, or is slow."""
-        if state.stage == 0:
+        if self._took == 0:
             return False
         gap = 1 - self._captured / state.best.bound
-        far = gap > HOPELESS * SCHEDULE[state.stage - 1][0]
-        slow = state.stage == 1 and self._progress.remaining < self._proof_seconds + AHEAD * self._took
-        return far or slow or (state.stage > 1 and not state.helped)
+        smoothing = SCHEDULE[state.stage - 1][0]
+        far = smoothing >= TELLS and gap > HOPELESS * smoothing
+        slow = state.stage <= SLOW_AT and self._progress.remaining < self._proof_seconds + AHEAD * self._took
+        return far or slow or not state.helped
 
 
 def _arrays(point: WidePoint) -> dict[str, Any]:
