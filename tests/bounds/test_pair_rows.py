@@ -1,18 +1,21 @@
 """Rows of pairs: the descent has the right slopes, the bound is that of the checker, and pairs suggest supports."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 import certpca
-from certpca.bounds.goals import Incumbent, Known
+from certpca.bounds.goals import Goal, Incumbent, Known
 from certpca.bounds.pair_bound.points import first_point
 from certpca.bounds.pair_rows.descent import Descent
-from certpca.bounds.pair_rows.strongest import Strongest, among
+from certpca.bounds.pair_rows.search import search
+from certpca.bounds.pair_rows.strongest import Strongest, among, strongest
 from certpca.bounds.pair_rows.suggested import improved_by_pairs
 from certpca.bounds.pair_rows.wide_point import RowsPoint, WidePoint, widened
 from certpca.operators import on_host
+from certpca.runtime.budget import Budget, Progress
 from tests.brute_force import brute_force
 
 K = 4
@@ -127,3 +130,36 @@ def test_a_group_of_copies_is_found(rng):
     assert pairs is not None
     improved_by_pairs(pairs, incumbent, never)
     assert incumbent.best.support.tolist() == list(range(250, 255))
+
+
+def stages_of(data: np.ndarray, sparsity: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, float]:
+    """Return how many descents a search makes, and the gap it ends with."""
+    operator = on_host(certpca.from_data(data))
+    support = certpca.solve(operator, sparsity).support
+    incumbent = Incumbent(operator, Known(support, np.ones(sparsity), 0.0))
+    incumbent.best = incumbent.refitted(support)
+    pairs, made = strongest(operator.factor(), sparsity - 1, never), list[float]()
+    assert pairs is not None
+    tightened = Descent.tightened
+
+    def counted(self: Descent, start: RowsPoint, **how: Any) -> Any:
+        made.append(how["smoothing"])
+        return tightened(self, start, **how)
+
+    monkeypatch.setattr(Descent, "tightened", counted)
+    found = search(pairs, sparsity, incumbent, Goal(1e-4), Progress(Budget(seconds=1e6)))
+    return len(made), 1 - incumbent.objective / found.bound
+
+
+def test_what_pairs_do_not_bound_is_left_to_other_bounds(rng, monkeypatch):
+    """In noise every feature goes with every other a little, and no row is small."""
+    stages, gap = stages_of(rng.standard_normal((25, 520)), 40, monkeypatch)
+    assert stages <= 2
+    assert gap > 0.05
+
+
+def test_features_are_left_out_on_the_way(rng, monkeypatch):
+    data = rng.standard_normal((60, 520))
+    data[:, :12] += rng.standard_normal((60, 1)) * np.linspace(0.9, 1.3, 12)
+    _, gap = stages_of(data, 8, monkeypatch)
+    assert gap <= 1e-4
