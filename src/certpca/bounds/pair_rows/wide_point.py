@@ -1,6 +1,5 @@
 """Dual points that have numbers of their own on the rows that matter, and three numbers for all others."""
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -107,14 +106,15 @@ def widened(pairs: Strongest, point: RowsPoint, sparsity: int, captured: float) 
     else:
         room = 0.0
     leading = max(largest_eigenvalue(middle), 1.25 * room)  # c and α₀ come on top of s
-    squares, total = rows**2, math.inf
+    squares = rows**2
     squares[:, point.partners] = across.astype(np.float64) ** 2
-    for choice in (share * captured for share in SHIFTS):
-        if not leading - room - choice > 0:
-            break
-        made = _rows(pairs, here, squares, choice, leading - room - choice, sparsity)
-        if (value := top_sum(made[0], sparsity)) < total:
-            total, shift, (sums, last, columns) = value, choice, made
+    others = np.setdiff1d(np.arange(pairs.size), own.features)
+    shift = point.shift * captured
+    if point.partners.size == 0:
+        shift = _best_shift(pairs, here, squares, others, leading - room, sparsity, captured)
+    shift = min(shift, (leading - room) / 2)
+    sums, last, columns = _rows(pairs, here, squares, others, shift, leading - room - shift, sparsity)
+    total = top_sum(sums, sparsity)
     forced = _forced(own.features, sums, last, columns, sparsity)
     last_row = np.partition(sums, sums.size - sparsity)[sums.size - sparsity]
     counts = np.flatnonzero(sums[own.features] >= COUNTS_FROM * last_row)
@@ -123,20 +123,41 @@ def widened(pairs: Strongest, point: RowsPoint, sparsity: int, captured: float) 
     return WidePoint(own, point.partners, across, shift, rest, room, sums, bound, leading + forced, chosen)
 
 
+def _best_shift(
+    pairs: Strongest,
+    own: PairPoint,
+    squares: Vector,
+    others: Indices,
+    level: float,
+    sparsity: int,
+    captured: float,
+) -> float:
+    """Return the c that is best for the rows of M and the strongest of the others."""
+    strength = pairs.diagonal**2 + pairs.squares.sum(axis=1, dtype=np.float64)
+    strong = others[np.argsort(-strength[others], kind="stable")[: 2 * sparsity]]
+    values = {
+        shift: top_sum(_rows(pairs, own, squares, strong, shift, level - shift, sparsity)[0], sparsity)
+        for shift in (share * captured for share in SHIFTS)
+        if shift < level
+    }
+    return min(values, key=values.__getitem__)
+
+
 def _rows(
-    pairs: Strongest, own: PairPoint, squares: Vector, shift: float, rest: float, sparsity: int
+    pairs: Strongest, own: PairPoint, squares: Vector, others: Indices, shift: float, rest: float, sparsity: int
 ) -> tuple[Vector, Vector, Vector]:
-    """Return all β for one c, for the rows of M the last entry that they choose, and all their entries, transposed."""
+    """Return β of M and of some others for one c; the last entry that each row of M chooses, and their entries, transposed."""
     shares = squares / (2 * (own.alpha + rest))[:, None]
     shares[:, own.features] = own.shares()
-    sums = (pairs.diagonal - shift) ** 2 / (4 * rest)
+    sums = np.zeros(pairs.size)
+    sums[others] = (pairs.diagonal[others] - shift) ** 2 / (4 * rest)
     mine, last = np.empty(own.features.size), np.empty(own.features.size)
     in_threads(
         lambda first, end: own_sums(shares, own.features, sparsity - 1, mine, last, first, end), own.features.size
     )
     inside = np.zeros(pairs.size, dtype=np.bool_)
     inside[own.features] = True
-    others, columns = np.flatnonzero(~inside), np.ascontiguousarray(shares.T)
+    columns = np.ascontiguousarray(shares.T)
     in_threads(
         lambda first, end: other_sums(
             columns, others, pairs.squares, pairs.partners, inside, 1 / (4 * rest), sums, first, end
