@@ -139,6 +139,9 @@ class ProofCosts:
                 seconds = self.dual(roots="theta" in evidence)
             case "l0-level":
                 seconds = self.level(np.asarray(evidence["weights"]).size)
+            case "count-tree":
+                cells = sum(name.endswith("_frame") for name in evidence)
+                seconds = cells * self.level(np.asarray(evidence["directions"]).shape[1])
             case "pair-rows":
                 seconds = self.pairs()
             case _:

@@ -146,7 +146,7 @@ def _best_shift(
 def _rows(
     pairs: Strongest, own: PairPoint, squares: Vector, others: Indices, shift: float, rest: float, sparsity: int
 ) -> tuple[Vector, Vector, Vector]:
-    """Return β of M and of some others for one c; the last entry that each row of M chooses; all of these, transposed."""
+    """Return β of M and of some others for one c, the last entry that each row of M chooses, and all of its entries."""
     shares = squares / (2 * (own.alpha + rest))[:, None]
     shares[:, own.features] = own.shares()
     sums = np.zeros(pairs.size)
