@@ -63,8 +63,8 @@ class TreeSearch:
     ) -> Tree:
         """Return the search before the first visit, with the better of a support and the largest variances.
 
-        All supports are searched, or those that have all of `inside` and the others from `free`. A point on all features,
-        in units of the scaled matrix, is where the first descent begins.
+        All supports are searched, or those that have all of `inside` and the others from `free`. A point on all
+        features, in units of the scaled matrix, is where the first descent begins.
         """
         problem = self.problem
         everything = np.arange(problem.matrix.shape[0])
