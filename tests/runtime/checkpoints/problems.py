@@ -35,7 +35,7 @@ def _cover(**more: Any) -> certpca.Certificate:
 
 
 def _shrunk(**more: Any) -> certpca.Certificate:
-    return certpca.certify(planted(25, 500, 3, 1.5), 8, target_gap=1e-3, **more)
+    return certpca.certify(planted(25, 500, 3, 1.5), 8, target_gap=1e-3, branching="directions", **more)
 
 
 def _tree(**more: Any) -> certpca.Certificate:
@@ -63,7 +63,7 @@ def _device(**more: Any) -> certpca.Certificate:
 
 
 def _path(**more: Any) -> certpca.Path:
-    return certpca.path(planted(25, 300, 3, 1.5), [4, 8, 12], certify=True, target_gap=0.01, **more)
+    return certpca.path(planted(25, 190, 3, 1.5), [4, 8, 12], certify=True, target_gap=0.01, **more)
 
 
 def _path_of_one_solver(**more: Any) -> certpca.Path:
