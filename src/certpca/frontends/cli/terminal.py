@@ -185,8 +185,9 @@ def _add_fact(facts: Any, name: str, text: str) -> None:
 
 
 def _add_probability(facts: Any, proved: Certificate | Proof | SetProof) -> None:
-    if proved.failure_probability > 0:
-        facts.add_row("holds", f"unless the checker's random numbers mislead: probability {proved.failure_probability:g}")
+    probability = proved.failure_probability
+    if probability > 0:
+        facts.add_row("holds", f"unless the checker's random numbers mislead: probability {probability:g}")
 
 
 def proved_sentence(proved: Certificate | Proof) -> str:
