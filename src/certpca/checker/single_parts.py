@@ -16,7 +16,7 @@ from certpca.checker.data import Prepared
 from certpca.checker.numbers import require
 from certpca.checker.rules import rules
 from certpca.results.certificate import Certificate
-from certpca.results.evidence_forms import Forms, numbered, parts_of, within
+from certpca.results.evidence_forms import Forms, numbered, within
 
 MOST_PARTS = 10_000
 
@@ -34,8 +34,13 @@ def forms_of_parts() -> Forms:
     return forms
 
 
-def prove_part(prepared: Prepared, evidence: Mapping[str, Any], number: int, entry: Any) -> tuple[float, float]:
-    """Return a bound for one component, and what a check with other random numbers confirms."""
+def prove_part(
+    prepared: Prepared, arrays: Mapping[str, Mapping[str, Any]], number: int, entry: Any
+) -> tuple[float, float]:
+    """Return a bound for one component, and what a check with other random numbers confirms.
+
+    `arrays` are those of all parts, by the names of these.
+    """
     require(isinstance(entry, Mapping), "a part of it is malformed")
     kind, sparsity = entry["kind"], entry["sparsity"]
     known = rules()
@@ -51,7 +56,7 @@ def prove_part(prepared: Prepared, evidence: Mapping[str, Any], number: int, ent
         fingerprint="",
         support=np.asarray(entry["support"], dtype=np.intp),
         loadings=np.asarray(entry["loadings"], dtype=np.float64),
-        evidence=parts_of(evidence).get(part_name(kind, number), {}),
+        evidence=arrays.get(part_name(kind, number), {}),
         tree=entry["tree"],
     )
     objective = captured(prepared, part.support, part.loadings, sparsity)

@@ -21,32 +21,11 @@ from certpca.checker.pair_shares import forced_totals, largest_total
 from certpca.results.certificate import Source
 from certpca.results.proof import Proof
 from tests.attacks.exact_arithmetic import FORMS, KINDS, Exact, exact, sources
+from tests.attacks.random_trees import RandomTree, Tree, flat
 from tests.brute_force import brute_force
 
 CLOSE = 1e-9  # nearer than this to the optimum, floating point does not decide
 SIZE, SPARSITY = 8, 3
-Tree = list[dict[str, Any]]  # written here with the children of a split in place, which is easier to change
-
-
-def flat(tree: Any) -> Any:
-    """Number the nodes as a certificate does; what has no such form stays as it is."""
-    if not isinstance(tree, list):
-        return tree
-    nodes: list[Any] = []
-
-    def add(record: list[Any]) -> int:
-        number = len(nodes)
-        nodes.append([])
-        for operation in record:
-            numbered = operation
-            if isinstance(operation, dict) and "split" in operation:
-                children = {name: operation[name] for name in ("in", "out") if name in operation}
-                numbered = operation | {n: add(c) if isinstance(c, list) else c for n, c in children.items()}
-            nodes[number].append(numbered)
-        return number
-
-    add(tree)
-    return nodes
 
 
 def grown(nodes: list[Tree], number: int = 0) -> Tree:
@@ -118,99 +97,6 @@ def test_totals_are_those_of_the_definition(node: tuple[np.ndarray, int, int]) -
 # --- random trees -----------------------------------------------------------------------------------------------------
 
 
-class RandomTree:
-    """A tree of valid shape: its fixings, splits, bounds and numbers are arbitrary."""
-
-    def __init__(self, rng: np.random.Generator, matrix: np.ndarray, sparsity: int, best: tuple[int, ...]) -> None:
-        self.rng, self.matrix, self.sparsity, self.best = rng, matrix, sparsity, best
-        largest = float(np.abs(matrix).max()) or 1.0
-        usual = 2.0 ** np.frexp(largest)[1]
-        strange = [usual * 3.3, 1.0, 1e-300, 1e300, 5e-324]
-        self.scale = float(usual if rng.random() < 0.7 else strange[rng.integers(5)])
-        self.evidence: dict[str, Any] = {"scale": np.float64(self.scale)}
-        block = matrix[np.ix_(best, best)]
-        values = np.linalg.eigvalsh(block)
-        rest = float(values[:-1].mean()) if sparsity > 1 else 0.0
-        # With these the squares of a matrix of rank one, of a diagonal one and the like are tight.
-        self.shifts = [0.0, rest, float(values[0]), float(np.diagonal(block).mean())]
-        self.points = [self._add_point(number) for number in range(int(rng.integers(1, 4)))]
-        everything = list(range(matrix.shape[0]))
-        self.tree = self._node([], everything, 0)
-
-    def _pick(self, options: list[Any]) -> Any:
-        return options[self.rng.integers(len(options))]
-
-    def _shift(self) -> float:
-        wild = [-self.shifts[1], 1e3 * self.shifts[-1], 1e-320, -1e300, float(self.rng.standard_normal())]
-        return float(self._pick(self.shifts if self.rng.random() < 0.8 else wild))
-
-    def _add_point(self, number: int) -> int:
-        rng, size = self.rng, self.matrix.shape[0]
-        noise = rng.standard_normal((size, size))
-        u = self.matrix - self._shift() * np.eye(size)
-        block = u[np.ix_(self.best, self.best)]
-        level = float(np.linalg.norm(block)) / 2 or 1.0
-        if rng.random() < 0.4:
-            wild = [self.matrix, 0 * u, u + level * (noise + noise.T), u * 1e-170, u * 10.0 ** rng.integers(-9, 160)]
-            u = self._pick(wild)
-        turn = np.triu(rng.standard_normal((size, size)), 1)
-        k = self._pick([0.0, 0.0, 1e-9, 0.1, 1.0, 1e8, 1e30, 1e200]) * level * (turn - turn.T)
-        alpha = np.full(size, level)
-        if rng.random() < 0.4:
-            wild = [alpha * rng.lognormal(0, 1, size), alpha * 10.0 ** rng.uniform(-8, 8, size), alpha * 1e-320]
-            alpha = self._pick([*wild, alpha * 1e300, np.full(size, 5e-324)])
-        with np.errstate(all="ignore"):
-            packed = np.nan_to_num((np.triu(u) + np.tril(k, -1)) / self.scale)
-            alpha = np.maximum(np.nan_to_num(alpha / self.scale), 5e-324)
-            packed = packed.astype(np.float32) if np.abs(packed).max() < 1e38 and rng.random() < 0.4 else packed
-        self.evidence[f"point{number}_features"] = np.arange(size)
-        self.evidence[f"point{number}_pairs"] = packed
-        self.evidence[f"point{number}_alpha"] = alpha
-        return number
-
-    def _bound(self, kind: str) -> dict[str, Any]:
-        with np.errstate(all="ignore"):
-            shift = float(np.nan_to_num(np.float64(self._shift()) / self.scale))
-        return {"squares": {"shift": shift}, "pairs": {"point": self._pick(self.points)}}[kind]
-
-    def _node(self, inside: list[int], free: list[int], depth: int) -> Tree:
-        rng, record = self.rng, Tree()
-        while rng.random() < 0.5 and 1 <= self.sparsity - len(inside) < len(free):
-            kind = self._pick(["squares", "pairs"])
-            out, joined = self._fixed(free)
-            record.append({"fix": kind, "out": out, "in": joined, **self._bound(kind)})
-            inside = inside + joined
-            free = [i for i in free if i not in out and i not in joined]
-        budget = self.sparsity - len(inside)
-        if free and depth < 3 and rng.random() < 0.4:
-            feature = self._pick(free)
-            rest = [i for i in free if i != feature]
-            below = [self._node([*inside, feature], rest, depth + 1), self._node(inside, rest, depth + 1)]
-            return [*record, {"split": feature, "in": below[0], "out": below[1]}]
-        leaves = ["list", "list", "eigenvalue", "trace", "squares", "pairs", "cheapest"]
-        leaf: dict[str, Any] = {"leaf": self._pick(leaves)}
-        if leaf["leaf"] in ("squares", "cheapest") or rng.random() < 0.1:
-            leaf |= self._bound("squares")
-        if leaf["leaf"] in ("pairs", "cheapest") or rng.random() < 0.1:
-            leaf |= self._bound("pairs")
-        if budget < 0 or len(free) < budget:
-            leaf["leaf"] = "empty"
-        return [*record, leaf]
-
-    def _fixed(self, free: list[int]) -> tuple[list[int], list[int]]:
-        """Mostly wrong fixings: their own bounds have to make up for them."""
-        wrongly_out = [i for i in free if i in self.best]
-        wrongly_in = [i for i in free if i not in self.best]
-        if self.rng.random() < 0.4 and wrongly_out:
-            return [self._pick(wrongly_out)], []
-        if self.rng.random() < 0.4 and wrongly_in:
-            return [], [self._pick(wrongly_in)]
-        places = self.rng.integers(0, 4, len(free))
-        out = [i for i, place in zip(free, places, strict=True) if place == 0]
-        joined = [i for i, place in zip(free, places, strict=True) if place == 1]
-        return out[::-1], joined
-
-
 def optimal_loadings(judge: Exact, best: tuple[int, ...]) -> np.ndarray:
     part = judge.floats()[np.ix_(best, best)]
     return np.asarray(np.linalg.eigh(part)[1][:, -1])
@@ -256,6 +142,25 @@ def try_tree(seed: int, kind: str, form: str) -> str:
 @given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS), form=st.sampled_from(FORMS))
 def test_no_tree_proves_too_much(seed: int, kind: str, form: str) -> None:
     try_tree(seed, kind, form)
+
+
+@settings(max_examples=300, deadline=None)
+@given(node=nodes(), more=st.integers(0, 5))
+def test_totals_with_empty_places_are_those_of_the_definition(node: tuple[np.ndarray, int, int], more: int) -> None:
+    """Features that share nothing stand for places that stay empty."""
+    shares, fixed, budget = node
+    budget += more
+    size = shares.shape[0]
+    wide = np.zeros((size + budget + 1, size + budget + 1))
+    wide[:size, :size] = shares
+    inside, free = tuple(range(fixed)), tuple(range(fixed, wide.shape[0]))
+    everyone = np.ones(size - fixed, dtype=bool)
+    assert largest_total(shares, fixed, budget, fewer=True) == naive_total(wide, inside, free, budget)
+    forced_in, forced_out = forced_totals(shares, fixed, budget, everyone, everyone, fewer=True)
+    for place, i in enumerate(range(fixed, size)):
+        others = tuple(j for j in free if j != i)
+        assert forced_in[place] == naive_total(wide, (*inside, i), others, budget - 1)
+        assert forced_out[place] == naive_total(wide, inside, others, budget)
 
 
 # --- trees of the search, tampered ------------------------------------------------------------------------------------

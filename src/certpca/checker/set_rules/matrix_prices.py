@@ -5,8 +5,8 @@ If the x_t are orthonormal then Σ_t x_tx_tᵀ ⪯ I, so for every M ⪰ 0
     Σ_t x_tᵀAx_t  ≤  tr M + Σ_t max over unit x with at most k_t nonzeros of xᵀ(A − M)x.
 
 M = VVᵀ is semidefinite by its form. A − M need not be: trees are for A − M + cI, which adds c to every value, and use
-no traces. The tree is a list of search trees (`checker/support_tree`), one for each k in the order in which they are met;
-the arrays of tree s begin with `slot<s>_`.
+no traces. The tree is a list of search trees (`checker/support_tree`), one for each k in the order in which they are
+met; the arrays of tree s begin with `slot<s>_`.
 
 Loadings with disjoint supports are orthogonal, as are those of components that share their features; so the bound
 serves these problems too.

@@ -54,6 +54,7 @@ def prove(prepared: Prepared, certificate: SetCertificate, objective: float) -> 
     require(prepared.size <= LARGEST_SEARCHED, f"search trees are for up to {LARGEST_SEARCHED} features")
     tree, sparsities = certificate.tree, certificate.sparsities
     require(isinstance(tree, list) and 0 < len(tree) <= prepared.limits.most_nodes, "its tree is malformed")
+    prepared.work.spend(float(prepared.size) ** 2 * (prepared.depth + 4))
     dense = prepared.dense(np.arange(prepared.size))
     evidence = parts_of(certificate.evidence)
     worst, used = 0.0, set[int]()

@@ -15,7 +15,7 @@ SMOOTHING = (0.01, 0.003, 0.001, 0.0003, 0.0001)  # shares of the value
 ROUNDS = 8  # of new supports with each
 STEPS = 60
 ADDED = 12  # supports of a sparsity in a round
-MOST_KEPT = 400  # of a sparsity
+MOST_KEPT = 120  # of a sparsity
 MORE_DIRECTIONS = 2  # as many as components, times this, and a few
 SPREAD = 0.3  # of the leading eigenvalues, in the first V
 
@@ -87,9 +87,12 @@ class DirectionSearch:
         return found
 
     def _pairs(self, left: Vector, which: int) -> tuple[Vector, Vector, Any]:
-        supports = np.array(sorted(self.slots.supports[which]), dtype=np.intp)
+        supports = self._supports(which)
         values, vectors = np.linalg.eigh(left[supports[:, :, None], supports[:, None, :]])
         return values[:, -1], vectors[:, :, -1], supports
+
+    def _supports(self, which: int) -> Any:
+        return np.array(sorted(self.slots.supports[which]), dtype=np.intp)
 
     def _descended(self, start: Vector, smoothing: float) -> Vector:
         shape, best = start.shape, (np.inf, start)
@@ -100,14 +103,16 @@ class DirectionSearch:
             left = self.matrix - directions @ directions.T
             value, gradient = float((directions**2).sum()), 2 * directions
             for which, copies in enumerate(self.slots.copies):
-                values, vectors, supports = self._pairs(left, which)
+                # All eigenvalues of each support: the leading one alone has edges where it is double.
+                supports = self._supports(which)
+                values, vectors = np.linalg.eigh(left[supports[:, :, None], supports[:, None, :]])
                 share = np.exp((values - values.max()) / smoothing)
                 value += copies * (float(values.max()) + smoothing * float(np.log(share.sum())))
                 share /= share.sum()
-                live = share > 1e-12
-                columns = np.zeros((shape[0], int(live.sum())))
-                np.put_along_axis(columns, supports[live].T, vectors[live].T, axis=0)
-                gradient -= 2 * copies * (columns * share[live]) @ (columns.T @ directions)
+                place, order = np.nonzero(share > 1e-12)
+                columns = np.zeros((shape[0], place.size))
+                np.put_along_axis(columns, supports[place].T, vectors[place, :, order].T, axis=0)
+                gradient -= 2 * copies * (columns * share[place, order]) @ (columns.T @ directions)
             if value < best[0]:
                 best = value, directions.copy()
             return value, gradient.ravel()

@@ -24,6 +24,7 @@ from certpca.runtime.arrays import Indices, Vector
 
 SPARE = 0.5  # share of what the bound may exceed the objective by that prices use up; the rest is for the trees
 ROUNDINGS = 1e-8  # share of the objective that a tree need not prove
+ACCURACY = 0.02  # of prices, as a share of the gap that is asked for
 AGAIN = 3  # times that prices are found anew because a tree met a better support
 
 
@@ -83,7 +84,7 @@ class AssignmentSearch:
         self.matrix, self.sparsities, self.target_gap, self.late = matrix, sparsities, target_gap, late
         self.effort = effort or Effort()
         self.pool = Pool(matrix)
-        self.generation = Generation(self.pool, late)
+        self.generation = Generation(self.pool, late, ACCURACY * target_gap)
         for support in supports:
             self.pool.add(support)
         self.best = list(supports)
@@ -118,8 +119,10 @@ class AssignmentSearch:
         self.visited += 1
         generated = self._generated(part)
         for _ in range(AGAIN):
-            part.proof, met = self._proof(part.assignment, generated.priced)
-            part.bound = min(part.bound, part.proof.bound)
+            proof, met = self._proof(part.assignment, generated.priced)
+            if part.proof is None or proof.bound < part.proof.bound:
+                part.proof = proof
+            part.bound = min(part.bound, proof.bound)
             if part.bound <= self.target or not met or self.late():
                 break
             generated = self._generated(part)
@@ -135,11 +138,10 @@ class AssignmentSearch:
             heapq.heappush(self._open, (-inner.bound, (self.visited << 8) + number, inner))
 
     def _generated(self, part: Part) -> Generated:
-        generated = self.generation.run(part.assignment, 0.0)
+        generated = self.generation.run(part.assignment)
         if generated.value > self.value * (1 + ROUNDINGS):
             self._combine(generated)
-        spare = SPARE * (self.target - generated.value)
-        return self.generation.run(part.assignment, spare) if spare > 0 else generated
+        return self.generation.run(part.assignment, max(SPARE * (self.target - generated.value), 0.0))
 
     def _combine(self, generated: Generated) -> None:
         """Take the best disjoint supports among all that were met."""

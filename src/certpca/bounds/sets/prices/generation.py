@@ -14,7 +14,9 @@ ROUNDS = 300
 CENTRED_ROUNDS = 12
 ADDED = 30  # supports of a slot in a round
 FROM_POOL = 40  # known supports from which a round starts too
-NOTHING = 1e-9  # share of the value that is not worth another round
+BEYOND = 0.3  # of what is spare, that prices may miss it by
+FEATURES = 100  # by themselves that it starts from
+NOTHING = 1e-9  # share of the value that is never worth another round
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,26 +32,31 @@ class Generated:
 class Generation:
     """Prices for assignments of one problem, which share what was met."""
 
-    def __init__(self, pool: Pool, late: Callable[[], bool]) -> None:
-        self.pool, self.late = pool, late
+    def __init__(self, pool: Pool, late: Callable[[], bool], accuracy: float = NOTHING) -> None:
+        self.pool, self.late, self._rng = pool, late, np.random.default_rng(0)
+        self.accuracy = max(accuracy, NOTHING)
 
-    def run(self, assignment: Assignment, spare: float) -> Generated:
-        """Solve the program of an assignment; what is `spare` of the bound then keeps prices away from ties."""
+    def run(self, assignment: Assignment, spare: float | None = None) -> Generated:
+        """Solve the program of an assignment; what is `spare` of the bound, if any, keeps prices away from ties."""
         self._begin(assignment)
         master, priced, taken = self._solved(assignment)
         for _ in range(ROUNDS):
-            if not self._grow(assignment, priced, np.full(priced.worth.size, NOTHING * max(priced.bound, 1e-300))):
+            if not self._grow(assignment, priced, self.accuracy * max(priced.bound, 0.0)):
                 break
             master, priced, taken = self._solved(assignment)
             if self.late():
                 break
         value, best = priced.bound, self._corrected(assignment, priced)
-        for _ in range(CENTRED_ROUNDS):
+        for _ in range(0 if spare is None else CENTRED_ROUNDS):
             if self.late():
                 break
-            centred, width = master.centred(value + max(spare, NOTHING * value), taken)
-            if not self._grow(assignment, centred, np.full(priced.worth.size, -0.5 * width)):
-                best = self._corrected(assignment, centred)
+            allowed = value + max(spare or 0.0, NOTHING * value)
+            centred, width = master.centred(allowed, taken)
+            grown = self._grow(assignment, centred, -0.5 * width)
+            corrected = self._corrected(assignment, centred)
+            if corrected.bound <= allowed + BEYOND * (spare or 0.0):
+                best = corrected
+            if not grown:
                 break
             master, priced, taken = self._solved(assignment)
             value = max(value, priced.bound)
@@ -75,27 +82,28 @@ class Generation:
         for feature in free:
             self.pool.add(np.array([feature]))
 
-    def _grow(self, assignment: Assignment, priced: Priced, margins: Vector) -> bool:
+    def _grow(self, assignment: Assignment, priced: Priced, margin: float) -> bool:
         """Add supports that are worth more than their slot, by a margin; say whether there were any."""
         matrix, size = self.pool.matrix, self.pool.matrix.shape[0]
         free, grown = assignment.free(size), False
         starts = self._starts(priced.prices)
-        for slot, worth, margin in zip(assignment.slots(), priced.worth, margins, strict=True):
+        for slot, worth in zip(assignment.slots(), priced.worth, strict=True):
             for support in good_supports(matrix, priced.prices, slot, free, starts)[:ADDED]:
                 if value_of(matrix, priced.prices, support) > worth + margin:
                     grown |= self.pool.add(support)
         return grown
 
     def _starts(self, prices: Vector) -> Vector:
-        """Start from every feature and from the known supports that are worth most."""
+        """Start from features, others each time where they are many, and from known supports that are worth most."""
         pool, size = self.pool, prices.size
+        features = np.arange(size) if size <= FEATURES else self._rng.choice(size, FEATURES, replace=False)
         worth = np.array(pool.values) - pool.masks() @ prices
         known = np.argsort(-worth, kind="stable")[:FROM_POOL]
         columns = np.zeros((size, known.size))
         for place, number in enumerate(known):
             support = pool.supports[number]
             columns[support, place] = np.linalg.eigh(pool.matrix[np.ix_(support, support)])[1][:, -1]
-        return np.hstack([np.eye(size), columns])
+        return np.hstack([np.eye(size)[:, features], columns])
 
     def _corrected(self, assignment: Assignment, priced: Priced) -> Priced:
         """Return prices with what slots are worth at them, by the best support that is known."""

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from certpca.bounds.sets.prices.assignments import Assignment, Priced, Slot
 from certpca.runtime.arrays import Indices, Vector
 
-MOST_SECONDS = 5.0  # for the best combination of known supports
+TAKEN = 1e-7  # of a support, from which on it is
+MOST_SECONDS = 2.0  # for the best combination of known supports
 Masks = NDArray[np.bool_]
 
 
@@ -97,16 +98,17 @@ class Master:
         from scipy.optimize import linprog
         from scipy.sparse import csr_matrix, hstack, vstack
 
-        count = len(self.slots)
-        loose = csr_matrix((taken <= 0).astype(np.float64)[:, None])
-        below = hstack([-self.use.T, -self.pick.T, loose])
+        count, held = len(self.slots), taken > TAKEN
+        below = hstack([-self.use.T, -self.pick.T, csr_matrix(np.where(held, 0.0, 1.0)[:, None])]).tocsr()
         total = csr_matrix(np.concatenate([np.ones(self.size), self.copies, [0.0]])[None, :])
         cost = np.zeros(self.size + count + 1)
         cost[-1] = -1.0
         found = linprog(
             cost,
-            A_ub=vstack([below, total]).tocsr(),
-            b_ub=np.concatenate([-self.values, [bound]]),
+            A_ub=vstack([below[~held], total]).tocsr(),
+            b_ub=np.concatenate([-self.values[~held], [bound]]),
+            A_eq=below[held],  # what is taken is worth what its slot is
+            b_eq=-self.values[held],
             bounds=[(0, None)] * (self.size + count) + [(0, max(bound, 1e-300))],
             method="highs",
         )
