@@ -37,7 +37,7 @@ from certpca.checker.random_spaces import USABLE_DRIFT, RandomSpace
 WIDEST = 512  # directions of a level, and leading ones besides
 STARTS, MOST_PRODUCTS = 32, 14  # more vectors save products: reading and converting data takes as long as 32 of them
 ENOUGH = 1e-4  # relative, of the bound
-OTHER_DRAWS = 0.05  # relative; by how much the random part may differ for other draws. A tenth of it was seen.
+OTHER_DRAWS = 0.02  # relative; by how much the random part may differ for other draws. A tenth of it was seen.
 STEPS = 60  # towards the λ at which both terms are equal
 
 
@@ -65,8 +65,8 @@ class RandomLevelPoint:
             found = self.space.bounded()
             value, other = split.bound(found.bound), split.bound(found.bound * (1 + OTHER_DRAWS))
             best, again = min(best, value), min(again, other)
-            hoped = split.bound(found.seen)
-            if best <= hoped * (1 + ENOUGH) or self.space.whole or self.space.products >= MOST_PRODUCTS:
+            good = again <= split.bound(found.seen) * (1 + ENOUGH)
+            if good or self.space.whole or self.space.products >= MOST_PRODUCTS:
                 break
             self.prepared.work.spend(4.0 * self.prepared.size * (self.prepared.depth + level.matrix.shape[0]) * STARTS)
             self.space.take(self.factors.times(self.prepared, self.space.panel())[0])

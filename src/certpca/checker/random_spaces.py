@@ -18,18 +18,19 @@ J. Matrix Anal. Appl. 13, 1992, study the same question for one vector.) All tha
 enough. Where it is, the bound holds after any number of products, so whoever asks may stop when the bound is good.
 
 Allowance. Blocks S_0, …, S_q are computed. The spans V_j of the first j + 1 of them are nested exactly, and V_0
-holds b up to `start`, which is what it misses of B divided by the smallest singular value of B. Let
-r_j ≥ ‖(I − P_{j+1})AS_j‖, in the Frobenius norm, where P_j projects on V_j. The blocks are nearly orthonormal, so V_q has an orthonormal basis with blocks Q_j that span the same V_j, and the
-E_j = (I − P_{j+1})AQ_j are together at most 1.1‖r‖. The symmetric matrix A'' = A − Σ(E_jQ_jᵀ + Q_jE_jᵀ) maps V_j into
-V_{j+1}, for what Q_iE_iᵀ adds there lies in V_i with i < j − 1. So p(A'') maps what is in V_0 of b into V_q, and the
-result differs from p(A)b by at most
+holds b up to `start`, which is what it misses of B divided by the smallest singular value of B. Let r_j be at least
+‖(I − P_{j+1})AS_j‖ in the Frobenius norm, where P_j projects on V_j. The blocks are nearly orthonormal, so V_q has an
+orthonormal basis with blocks Q_j that span the same V_j, and the E_j = (I − P_{j+1})AQ_j are together at most 1.1‖r‖.
+The symmetric matrix A'' = A − Σ(E_jQ_jᵀ + Q_jE_jᵀ) maps V_j into V_{j+1}, for what Q_iE_iᵀ adds there lies in V_i with
+i < j − 1. So p(A'') maps what is in V_0 of b into V_q, and the result differs from p(A)b by at most
 
     η = T_q(r') start + 2δ(U_{q−1}(r') + 2 Σ_{0<j<q} U_{q−1−j}(r')T_j(r)),
 
 with δ = ‖A − A''‖/μ, r = 2/(1 − ε) − 1 and r' = r + 2δ, by the recurrence of the T_j. Then the same argument gives
-c ≤ ((1 + η)√((1 − ε)/ε) + η)/τ, and ε is chosen so that the right side is the number that c exceeds but with the stated
-probability, whatever the residuals turn out to be. Those are measured; the roundings of products with A are bounded: each of its factors rounds relative to `norm` ≥ ‖Z‖, as whoever multiplies must see to, while the
-other is at most √λ, so images are off by at most κ`norm`√λ. θ is a proved bound for the computed Rayleigh quotients.
+c ≤ ((1 + η)√((1 − ε)/ε) + η)/τ, and ε is chosen so that the right side is the number that c exceeds but with the
+stated probability, whatever the residuals turn out to be. Those are measured; the roundings of products with A are
+bounded: each of its factors rounds relative to `norm` ≥ ‖Z‖, as whoever multiplies must see to, while the other is at
+most √λ, so images are off by at most κ`norm`√λ. θ is a proved bound for the computed Rayleigh quotients.
 A space that has grown to all directions there are needs no chance.
 """
 
@@ -87,7 +88,7 @@ class RandomSpace:
     @property
     def whole(self) -> bool:
         """Whether all directions there are have been multiplied."""
-        return bool(self._images.shape[1] >= self.depth)
+        return int(self._images.shape[1]) >= self.depth
 
     def panel(self) -> Vector:
         """Return what is to be multiplied by ZZᵀ next."""
@@ -138,7 +139,7 @@ class RandomSpace:
         own = (math.sqrt(columns) + 2) * gamma(depth + columns + 16) * seen  # of measuring the residuals
 
         def off(largest: float) -> float:
-            return 2.2 * (self._residual + own + slip * math.sqrt(largest)) / largest
+            return float(2.2 * (self._residual + own + slip * math.sqrt(largest)) / largest)
 
         epsilon = shortfall(depth, self.starts, self.products - 1, start=self._start, off=off, seen=theta)
         if epsilon >= 1.0:

@@ -1,30 +1,41 @@
-"""A dual point whose level is a matrix: tighter than a number, and found without a matrix of samples x samples."""
+"""A dual point whose level is a matrix: tighter than a number, and found without a matrix of samples x samples.
+
+Where there are too many samples for a proof that factors such a matrix, the checker draws random vectors.
+"""
+
+from typing import Any
 
 import numpy as np
 
-from certpca.bounds.l0_dual.features import too_deep
+from certpca.bounds.l0_dual.features import fewer_asked, too_deep
 from certpca.bounds.l0_level.evidence import level_evidence
+from certpca.bounds.l0_level.leading import leading_of
 from certpca.bounds.l0_level.search import LevelSearch, OnLevels
 from certpca.bounds.proof_search import ProofSearch
+from certpca.results.certificate import RANDOM
 from certpca.runtime.limits import limits
 from certpca.runtime.resumable import resumable
 
 ORDER = 36
-KINDS = ("l0-level",)
+KINDS = ("l0-level", f"l0-level{RANDOM}")
 DIRECTIONS = 32  # that have levels of their own in the end, about
+LEADING = 96  # that a proof by random vectors treats apart, besides those
 IMAGES = 3  # leading eigenvectors of the bound's matrix that suggest better loadings
+WALKS = 8  # at least, that a search takes
+WORTH_A_ROUND = 0.1  # share of the gap that a round must close to be followed by another, where walks are dear
 
 
 def applies(search: ProofSearch) -> bool:
-    """Whether features are too many for a tree alone, the proof can factor what it must, and there is time for it."""
-    possible = search.operator.size > limits().few_features and not too_deep(search.operator, search.goal.depth)
-    return possible and search.fits(search.costs.level(DIRECTIONS, walks=8))
+    """Whether features are too many for a tree alone, and all directions are asked for."""
+    operator = search.operator
+    if operator.size <= limits().few_features or fewer_asked(operator, search.goal.depth):
+        return False
+    return too_deep(operator) or search.fits(search.costs.level(DIRECTIONS, WALKS))
 
 
 def seconds(search: ProofSearch) -> float:
-    """Return nothing: where time is short it does not apply, and other makers may."""
-    del search
-    return 0.0
+    """Return what a proof by chance takes; else nothing: where time is short it does not apply, and others may."""
+    return search.costs.level_random(LEADING, WALKS) if too_deep(search.operator) else 0.0
 
 
 def make(search: ProofSearch) -> None:
@@ -36,11 +47,19 @@ def make(search: ProofSearch) -> None:
         search.progress,
         search.shared,
     )
+    chance, source = too_deep(operator), operator.source()
+    if chance and (source.kind != "data" or source.values.shape[0] > operator.size):
+        progress.run_out()  # such a proof is for data with at most as many samples as features
+        return
     known = shared.levels
     if known is None:
         rounds = LevelSearch(shared.features, search.sparsity, incumbent.objective, progress.late)
     else:
         rounds = known[0].at(search.sparsity, incumbent.objective, progress.late)
+
+    def enough(at: OnLevels) -> bool:
+        slow = operator.cost.dear and at.closed < WORTH_A_ROUND
+        return at.done or slow or goal.reached(incumbent.objective, at.best.bound)
 
     def start() -> OnLevels:
         if known is not None:
@@ -49,14 +68,15 @@ def make(search: ProofSearch) -> None:
         panel[incumbent.best.support, 0] = incumbent.best.loadings
         return rounds.start(shared.features.combined(operator.adopt(panel)))
 
-    with progress.setting_aside(search.costs.level(DIRECTIONS)):
+    proof = search.costs.level_random(LEADING) if chance else search.costs.level(DIRECTIONS)
+    with progress.setting_aside(proof):
         at = resumable(
             rounds.step,
             start,
             progress,
             "levels",
             OnLevels,
-            enough=lambda at: at.done or goal.reached(incumbent.objective, at.best.bound),
+            enough=enough,
             tell=lambda at: (incumbent.objective, at.best.bound, f"{shared.features.walks} walks"),
         )
     shared.levels = rounds, at
@@ -64,6 +84,10 @@ def make(search: ProofSearch) -> None:
         return
     if not goal.reached(incumbent.objective, at.best.bound) and not progress.exhausted:
         incumbent.best = incumbent.improved(incumbent.best, list(rounds.images(at, IMAGES).T))
-    evidence = level_evidence(at.best.directions, at.best.levels)
-    search.offer(search.proved_once("level-certificate", "l0-level", evidence))
-    search.over = search.finished()
+    evidence: dict[str, Any] = level_evidence(at.best.directions, at.best.levels)
+    if chance:
+        count = min(LEADING, rounds.space.known - at.best.levels.width, rounds.space.features.depth // 2)
+        leading = leading_of(at.best, rounds.space, search.sparsity, count)
+        evidence["leading"] = leading.astype(np.float32)
+    search.offer(search.proved_once("level-certificate", KINDS[chance], evidence))
+    search.over = search.finished() or chance
