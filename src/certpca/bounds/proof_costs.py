@@ -110,8 +110,8 @@ class ProofCosts:
     def level_random(self, width: int, walks: int = 0) -> float:
         """Return the seconds for a level on so many directions that is proved by random vectors, and for walks."""
         entries = 1.0 * self.depth * self.size
-        work = entries * (4.0 * RANDOM_WALKS * RANDOM_VECTORS + 8.0 * width + 2.0 * walks * width)
-        return self._seconds(work, (RANDOM_WALKS * PER_VALUE / 8 + PER_VALUE / 4 * walks) * entries)
+        work = 4.0 * (RANDOM_WALKS * RANDOM_VECTORS + width) * entries
+        return self._seconds(work, (RANDOM_WALKS * PER_VALUE / 8 + walks * PER_VALUE / 16) * entries)
 
     def pairs(self) -> float:
         """Return the seconds for a look at all pairs of features."""

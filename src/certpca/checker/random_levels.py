@@ -60,6 +60,9 @@ class RandomLevelPoint:
         """Bound λ_max(kR + Σ Y_i) of the F at hand, as proved now and as other random numbers will confirm it."""
         level, stray = self.factors.level, self.factors.stray
         split = _Split(self, k)
+        if self.basis.shape[0] == self.basis.shape[1]:  # nothing is left
+            best = _moved(split.bound(0.0), stray)
+            return best, best
         best = again = math.inf
         while True:
             found = self.space.bounded()
@@ -81,7 +84,7 @@ def random_level_point_of(prepared: Prepared, evidence: Mapping[str, Any]) -> Ra
     leading = array_of(evidence, "leading", 2)
     depth, size, width = prepared.depth, prepared.size, level.matrix.shape[0]
     require(leading.shape[0] == depth and width <= WIDEST, "its directions have the wrong form")
-    require(leading.shape[1] <= WIDEST and leading.shape[1] + width < depth, "it has too many directions")
+    require(leading.shape[1] <= WIDEST and leading.shape[1] + width <= depth, "it has too many directions")
     parts = (level.directions, level.matrix, level.frame, level.weights, np.array([level.number, level.rest_weight]))
     hashed = b"".join(np.ascontiguousarray(part).tobytes() for part in (*parts, leading))
     key = blake2b(b"random level" + hashed).hexdigest()

@@ -17,4 +17,4 @@ def leading_of(found: Found, space: Space, sparsity: int, count: int) -> Vector:
     levels = found.levels.times(1 / space.scale)
     _, _, z, other, _, _ = model.factors(levels)
     _, vectors, _ = model.spectrum(levels, sparsity, model.rows(levels, z, other), other)
-    return np.asarray(space.basis @ (inside @ vectors[:, -count:]))
+    return np.asarray(space.basis @ (inside @ vectors[:, known - count :]))

@@ -86,8 +86,9 @@ def make(search: ProofSearch) -> None:
         incumbent.best = incumbent.improved(incumbent.best, list(rounds.images(at, IMAGES).T))
     evidence: dict[str, Any] = level_evidence(at.best.directions, at.best.levels)
     if chance:
-        count = min(LEADING, rounds.space.known - at.best.levels.width, rounds.space.features.depth // 2)
-        leading = leading_of(at.best, rounds.space, search.sparsity, count)
+        width, space = at.best.levels.width, rounds.space
+        count = max(min(LEADING, space.known - width, space.features.depth - width), 0)
+        leading = leading_of(at.best, space, search.sparsity, count)
         evidence["leading"] = leading.astype(np.float32)
     search.offer(search.proved_once("level-certificate", KINDS[chance], evidence))
     search.over = search.finished() or chance
