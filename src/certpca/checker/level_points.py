@@ -44,7 +44,7 @@ from typing import Any
 import numpy as np
 
 from certpca.checker.data import Prepared
-from certpca.checker.limits import LARGEST_FACTORED
+from certpca.checker.limits import LARGEST_LEVEL_ORDER
 from certpca.checker.numbers import Vector, array_of, gamma, largest_eigenvalue, require
 
 NEWTON_STEPS = 40
@@ -114,7 +114,7 @@ class LevelPoint:
 
 def level_point_of(prepared: Prepared, evidence: Mapping[str, Any]) -> LevelPoint:
     """Read a level and add up the Y_i that go with it."""
-    require(prepared.depth <= LARGEST_FACTORED, f"a level of order {prepared.depth} is too large to be factored")
+    require(prepared.depth <= LARGEST_LEVEL_ORDER, f"a level of order {prepared.depth} is too large to be factored")
     level = level_of(prepared, evidence)
     parts = (level.directions, level.matrix, level.frame, level.weights, np.array([level.number, level.rest_weight]))
     key = blake2b(b"level" + b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()

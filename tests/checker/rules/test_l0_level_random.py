@@ -55,6 +55,16 @@ def test_chance_costs_next_to_nothing(certificate: Certificate, data: np.ndarray
     assert sure * (1 - 1e-9) <= certificate.upper_bound <= sure * 1.003
 
 
+def test_all_directions_can_be_asked_for(certificate: Certificate, data: np.ndarray) -> None:
+    with with_limits(**MANY):
+        sure = certpca.certify(
+            data, SPARSITY, "svd-threshold", depth=DEPTH, branching=False, budget=certpca.Budget(steps=3)
+        )
+    assert sure.kind == "l0-level"
+    assert sure.failure_probability == 0.0
+    assert sure.upper_bound <= certificate.upper_bound * (1 + 1e-6)
+
+
 def test_factors_add_up_to_the_matrix(certificate: Certificate, data: np.ndarray) -> None:
     prepared = prepare(certpca.from_data(data).source())
     point = level_point_of(prepared, certificate.evidence)

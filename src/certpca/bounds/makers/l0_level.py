@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from certpca.bounds.l0_dual.features import fewer_asked, too_deep
+from certpca.bounds.l0_dual.features import dual_depth, fewer_asked, too_deep
 from certpca.bounds.l0_level.evidence import level_evidence
 from certpca.bounds.l0_level.leading import leading_of
 from certpca.bounds.l0_level.search import LevelSearch, OnLevels
 from certpca.bounds.proof_search import ProofSearch
+from certpca.checker.limits import LARGEST_LEVEL_ORDER
 from certpca.results.certificate import RANDOM
 from certpca.runtime.limits import limits
 from certpca.runtime.resumable import resumable
@@ -33,9 +34,17 @@ def applies(search: ProofSearch) -> bool:
     return too_deep(operator) or search.fits(search.costs.level(DIRECTIONS, WALKS))
 
 
+def _by_chance(search: ProofSearch) -> bool:
+    """Whether the proof draws random vectors: for many samples, unless all are asked for and can be factored."""
+    depth, asked = dual_depth(search.operator), search.goal.depth
+    return too_deep(search.operator) and not (asked is not None and depth <= min(asked, LARGEST_LEVEL_ORDER))
+
+
 def seconds(search: ProofSearch) -> float:
-    """Return what a proof by chance takes; else nothing: where time is short it does not apply, and others may."""
-    return search.costs.level_random(LEADING, WALKS) if too_deep(search.operator) else 0.0
+    """Return what a proof takes where no other maker applies; else nothing: it does not apply where time is short."""
+    if _by_chance(search):
+        return search.costs.level_random(LEADING, WALKS)
+    return search.costs.level(DIRECTIONS, WALKS) if too_deep(search.operator) else 0.0
 
 
 def make(search: ProofSearch) -> None:
@@ -47,8 +56,8 @@ def make(search: ProofSearch) -> None:
         search.progress,
         search.shared,
     )
-    chance, source = too_deep(operator), operator.source()
-    if chance and (source.kind != "data" or source.values.shape[0] > operator.size):
+    chance, source = _by_chance(search), operator.source()
+    if too_deep(operator) and (source.kind != "data" or source.values.shape[0] > operator.size):
         progress.run_out()  # such a proof is for data with at most as many samples as features
         return
     known = shared.levels
@@ -91,4 +100,4 @@ def make(search: ProofSearch) -> None:
         leading = leading_of(at.best, space, search.sparsity, count)
         evidence["leading"] = leading.astype(np.float32)
     search.offer(search.proved_once("level-certificate", KINDS[chance], evidence))
-    search.over = search.finished() or chance
+    search.over = search.finished() or too_deep(operator)
