@@ -80,9 +80,9 @@ def factors_of(prepared: Prepared, level: Level, panel: Vector) -> tuple[Factors
     found = Factors(level, scale, turned, math.nan, math.nan)
     to = np.zeros(panel.shape[::-1]), np.zeros(along.shape)
     norms = strays = square = 0.0
-    wide = _size(directions)
+    wide, lengths = _size(directions), prepared.diagonal()
     for columns, block in prepared.blocks():
-        squares = (block**2).sum(axis=0)
+        squares = lengths[columns]
         scale[columns], u, stray = of_features(directions.T @ block, squares, level, gram, wide)
         turned[columns] = u.T
         norms += float(((np.abs(scale[columns]) * np.sqrt(squares) + wide * np.linalg.norm(u, axis=0)) ** 2).sum())
