@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from certpca.results.files import save_solution as save_solution
     from certpca.results.path import Path as Path
     from certpca.results.proof import Proof as Proof
+    from certpca.results.proof import SetProof as SetProof
+    from certpca.results.set_certificate import SetCertificate as SetCertificate
     from certpca.results.solution import Candidate as Candidate
     from certpca.results.solution import Solution as Solution
     from certpca.results.status import Status as Status
@@ -104,6 +106,8 @@ _HOMES = {
     "Relaxation": "bounds.sdp",
     "RotatedHadamard": "datasets.examples",
     "SeriesMatrix": "formats.geo",
+    "SetCertificate": "results.set_certificate",
+    "SetProof": "results.proof",
     "Solution": "results.solution",
     "Solver": "solvers",
     "Source": "results.certificate",

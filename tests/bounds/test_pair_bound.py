@@ -205,7 +205,16 @@ def test_smoothed_row_sums_are_above_the_exact_total(seed):
     shares, weights = np.empty((size, size)), np.empty((size, size))
     unit = float(np.abs(point.shares()).max())
     sums = smooth_row_sums(
-        point.u, point.k, point.alpha, fixed, budget, 0.01 * unit, np.full(size, np.nan), shares, weights
+        point.u,
+        point.k,
+        point.alpha,
+        fixed,
+        budget,
+        0.01 * unit,
+        np.full(size, np.nan),
+        shares,
+        weights,
+        np.zeros(size),
     )
     np.testing.assert_allclose(shares, point.shares())
     outer = np.empty(size - fixed)
@@ -220,7 +229,9 @@ def smoothed(packed, matrix, fixed, budget, smoothing):
     u, k = unpack(np.ascontiguousarray(packed[: size * size].reshape(size, size)), 0.5)
     alpha = np.exp(packed[size * size :])
     shares, weights, gradient = (np.empty((size, size)) for _ in range(3))
-    sums = smooth_row_sums(u, k, alpha, fixed, budget, smoothing, np.full(size, np.nan), shares, weights)
+    sums = smooth_row_sums(
+        u, k, alpha, fixed, budget, smoothing, np.full(size, np.nan), shares, weights, np.zeros(size)
+    )
     values, vectors = np.linalg.eigh(matrix - u + np.diag(alpha))
     share = np.exp((values - values[-1]) / smoothing)
     outer = np.ones(size)

@@ -5,17 +5,20 @@ safe side. The checker knows nothing of this: it sees data and certificates in t
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from certpca.checker import Examiner
 from certpca.checker.rules import rules
+from certpca.checker.set_rules import rules as set_rules
 from certpca.operators.base import Operator
 from certpca.results.certificate import Certificate
-from certpca.results.evidence_forms import form_of
-from certpca.results.proof import Proof
+from certpca.results.evidence_forms import Forms, form_of
+from certpca.results.proof import Proof, SetProof
+from certpca.results.set_certificate import SetCertificate
 from certpca.results.solution import Solution
 from certpca.runtime.rounded import times_two_to
 
@@ -37,15 +40,31 @@ class NearExaminer:
         """Hash and measure the data now, not with the first certificate."""
         self._examiner.prepare()
 
-    def check(self, certificate: Certificate) -> Proof:
+    @overload
+    def check(self, certificate: Certificate) -> Proof: ...
+    @overload
+    def check(self, certificate: SetCertificate) -> SetProof: ...
+    def check(self, certificate: Certificate | SetCertificate) -> Proof | SetProof:
         """Recompute what a certificate proves, and refuse it if it claims more."""
+        if isinstance(certificate, SetCertificate):
+            return self._near(self._examiner.check(set_in_data_units(certificate, self._power)))
         return self._near(self._examiner.check(in_data_units(certificate, self._power)))
 
-    def examine(self, certificate: Certificate) -> Proof:
+    @overload
+    def examine(self, certificate: Certificate) -> Proof: ...
+    @overload
+    def examine(self, certificate: SetCertificate) -> SetProof: ...
+    def examine(self, certificate: Certificate | SetCertificate) -> Proof | SetProof:
         """Recompute what the evidence of a certificate proves, whatever it claims."""
+        if isinstance(certificate, SetCertificate):
+            return self._near(self._examiner.examine(set_in_data_units(certificate, self._power)))
         return self._near(self._examiner.examine(in_data_units(certificate, self._power)))
 
-    def _near(self, proof: Proof) -> Proof:
+    @overload
+    def _near(self, proof: Proof) -> Proof: ...
+    @overload
+    def _near(self, proof: SetProof) -> SetProof: ...
+    def _near(self, proof: Proof | SetProof) -> Proof | SetProof:
         bound, objective, claimable = (
             math.ldexp(value, -self._power) for value in (proof.upper_bound, proof.objective, proof.claimable)
         )
@@ -66,7 +85,19 @@ def in_data_units(certificate: Certificate, power: int) -> Certificate:
         certificate,
         upper_bound=times_two_to(certificate.upper_bound, power, math.inf),
         objective=times_two_to(certificate.objective, power, 0.0),
-        evidence=_evidence_in(certificate, power),
+        evidence=_evidence_in(certificate.evidence, _forms(rules(), certificate.kind), power),
+    )
+
+
+def set_in_data_units(certificate: SetCertificate, power: int) -> SetCertificate:
+    """Return a certificate of several components for the matrix times 2 to the power."""
+    if power == 0:
+        return certificate
+    return replace(
+        certificate,
+        upper_bound=times_two_to(certificate.upper_bound, power, math.inf),
+        objective=times_two_to(certificate.objective, power, 0.0),
+        evidence=_evidence_in(certificate.evidence, _forms(set_rules(), certificate.kind), power),
     )
 
 
@@ -86,10 +117,14 @@ def solution_in_data_units(solution: Solution, power: int) -> Solution:
     )
 
 
-def _evidence_in(certificate: Certificate, power: int) -> dict[str, Any]:
-    rule, turned = rules().get(certificate.kind), dict(certificate.evidence)
-    forms = {} if rule is None else rule.EVIDENCE
-    for name, value in certificate.evidence.items():
+def _forms(known: Mapping[str, Any], kind: str) -> Forms:
+    rule = known.get(kind)
+    return {} if rule is None else rule.EVIDENCE
+
+
+def _evidence_in(evidence: Mapping[str, Any], forms: Forms, power: int) -> dict[str, Any]:
+    turned = dict(evidence)
+    for name, value in evidence.items():
         form = form_of(forms, name)
         if form is not None and form.degree:
             # In double precision: single precision may have no room for them. The power is even, as degrees are halves.

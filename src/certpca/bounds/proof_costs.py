@@ -148,6 +148,9 @@ class ProofCosts:
                 seconds = self.level(np.asarray(evidence["weights"]).size)
             case "l0-level-random":
                 seconds = self.level_random(np.asarray(evidence["leading"]).shape[1])
+            case "count-tree":
+                cells = sum(name.endswith("_frame") for name in evidence)
+                seconds = cells * self.level(np.asarray(evidence["directions"]).shape[1])
             case "pair-rows":
                 seconds = self.pairs()
             case _:

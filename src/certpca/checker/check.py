@@ -5,7 +5,8 @@ Nothing here is shared with the code that makes certificates: this folder import
 a bound tight; only the inequalities in `rules` make it valid, and they hold for every choice of the stored numbers.
 
 To read it in one sitting: this file, `data` and `columns` (from numbers to a matrix), `numbers` (roundings, and
-eigenvalues that are proved), `dual_points` and `screening` (what several rules share), and `rules`, a file a kind.
+eigenvalues that are proved), `dual_points` and `screening` (what several rules share), and `rules`, a file a kind. For
+several components together: `feasible_sets` (what they capture) and `set_rules`.
 
 Notation. The matrix is A = FᵀF, F of shape (depth, size) with columns a_i; k is the sparsity and
 Z* = max xᵀAx over unit x with at most k nonzeros. In floating point, u = 2⁻⁵³ and γ_m = m u / (1 − m u)
@@ -30,26 +31,36 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from certpca.checker.arithmetic import names, require_trusted
+from certpca.checker.captured import captured
 from certpca.checker.columns import fingerprint
 from certpca.checker.data import Prepared, prepare
+from certpca.checker.feasible_sets import captured_together
 from certpca.checker.limits import Limits, Work
 from certpca.checker.matrix import in_words, require_expected, require_ordinary
 from certpca.checker.normalisation import require_normalisation
-from certpca.checker.numbers import gamma, require
+from certpca.checker.numbers import require
 from certpca.checker.rules import rules
+from certpca.checker.set_rules import rules as set_rules
 from certpca.results.certificate import Certificate, Source
 from certpca.results.errors import CertificateError
-from certpca.results.proof import Proof
+from certpca.results.proof import Proof, SetProof
+from certpca.results.set_certificate import PROBLEMS, SetCertificate
 
 ANOTHER_MACHINE = 1e-8  # relative; what the roundings of the machine that made a certificate may add to its objective
 
 
-def check(certificate: Certificate, source: Source, expected: Mapping[str, Any] | None = None) -> Proof:
+@overload
+def check(certificate: Certificate, source: Source, expected: Mapping[str, Any] | None = None) -> Proof: ...
+@overload
+def check(certificate: SetCertificate, source: Source, expected: Mapping[str, Any] | None = None) -> SetProof: ...
+def check(
+    certificate: Certificate | SetCertificate, source: Source, expected: Mapping[str, Any] | None = None
+) -> Proof | SetProof:
     """Recompute what a certificate proves about the data, and refuse it if it claims more, or not what is expected.
 
     Raises
@@ -88,12 +99,22 @@ class Examiner:
     def _prepared(self) -> Prepared:
         return prepare(self._source, self._limits)
 
-    def check(self, certificate: Certificate, expected: Mapping[str, Any] | None = None) -> Proof:
+    @overload
+    def check(self, certificate: Certificate, expected: Mapping[str, Any] | None = None) -> Proof: ...
+    @overload
+    def check(self, certificate: SetCertificate, expected: Mapping[str, Any] | None = None) -> SetProof: ...
+    def check(
+        self, certificate: Certificate | SetCertificate, expected: Mapping[str, Any] | None = None
+    ) -> Proof | SetProof:
         """Recompute what a certificate proves, and refuse it if it claims more, or not what is expected."""
         with _refusals():
             return self._checked(certificate, expected or {})
 
-    def examine(self, certificate: Certificate) -> Proof:
+    @overload
+    def examine(self, certificate: Certificate) -> Proof: ...
+    @overload
+    def examine(self, certificate: SetCertificate) -> SetProof: ...
+    def examine(self, certificate: Certificate | SetCertificate) -> Proof | SetProof:
         """Recompute what the evidence of a certificate proves, whatever it claims."""
         with _refusals(), np.errstate(all="ignore"):  # what is not finite is refused
             require_trusted()
@@ -101,16 +122,19 @@ class Examiner:
             require(
                 self._knows(certificate.fingerprint), "it was made for other data, or for another normalisation of them"
             )
-            return _examined(certificate, replace(self._prepared, work=Work(self._limits.most_work)), self._source)
+            prepared = replace(self._prepared, work=Work(self._limits.most_work))
+            if isinstance(certificate, SetCertificate):
+                return _examined_set(certificate, prepared, self._source)
+            return _examined(certificate, prepared, self._source)
 
     def _knows(self, hashed: str) -> bool:
         """Say whether that is the hash of the data, as it is made now or as the first version made it."""
         return hashed == self.fingerprint or hashed == self._first_fingerprint  # noqa: PLR1714, the second only if needed
 
-    def _checked(self, certificate: Certificate, expected: Mapping[str, Any]) -> Proof:
+    def _checked(self, certificate: Certificate | SetCertificate, expected: Mapping[str, Any]) -> Proof | SetProof:
         require_normalisation(certificate.normalisation)
         require_ordinary(self._source)
-        require_expected(self._source, certificate.sparsity, expected)  # before the work
+        require_expected(self._source, certificate, expected)  # before the work
         proof = self.examine(certificate)
         most = expected.get("max_gap")
         require(most is None or proof.gap <= most, f"it proves a gap of {proof.gap}, more than the {most} expected")
@@ -123,11 +147,12 @@ class Examiner:
             _is_number(captured) and captured <= proof.objective + ANOTHER_MACHINE * abs(proof.objective),
             f"it claims that its loadings capture {captured!r}, but they capture {proof.objective!r}",
         )
-        for claimed, proved in ((certificate.outside, proof.outside), (certificate.inside, proof.inside)):
-            require(
-                type(claimed) is int and claimed <= proved.size,
-                f"it claims to decide {claimed!r} features, but its evidence decides {proved.size}",
-            )
+        if isinstance(certificate, Certificate) and isinstance(proof, Proof):
+            for claimed, proved in ((certificate.outside, proof.outside), (certificate.inside, proof.inside)):
+                require(
+                    type(claimed) is int and claimed <= proved.size,
+                    f"it claims to decide {claimed!r} features, but its evidence decides {proved.size}",
+                )
         require(
             dict(certificate.normalisation) == self._source.normalisation(),
             "it describes another normalisation of the data",
@@ -162,7 +187,7 @@ def _examined(certificate: Certificate, prepared: Prepared, source: Source) -> P
     require(
         isinstance(k, int) and not isinstance(k, bool) and 1 <= k <= prepared.size, f"sparsity {k!r} is out of range"
     )
-    objective = _objective(prepared, certificate)
+    objective = captured(prepared, certificate.support, certificate.loadings, k)
     proved = known[kind].prove(prepared, certificate, objective)
     again = proved.bound if proved.again is None else proved.again
     bound, again = (_in_units(value, prepared.unit, math.inf) for value in (proved.bound, again))
@@ -184,31 +209,40 @@ def _examined(certificate: Certificate, prepared: Prepared, source: Source) -> P
     )
 
 
+def _examined_set(certificate: SetCertificate, prepared: Prepared, source: Source) -> SetProof:
+    kind, sparsities, problem = certificate.kind, certificate.sparsities, certificate.problem
+    known = set_rules()
+    require(isinstance(kind, str) and kind in known, f"unknown kind {kind!r}")
+    require(isinstance(problem, str) and problem in PROBLEMS, f"unknown problem {problem!r}")
+    require(problem in known[kind].PROBLEMS, f"evidence of kind {kind!r} says nothing about {problem} components")
+    require(prepared.size == certificate.size, f"it is for {certificate.size} features, the data have {prepared.size}")
+    require(
+        isinstance(sparsities, tuple)
+        and 0 < len(sparsities) <= prepared.size
+        and all(type(k) is int and 1 <= k <= prepared.size for k in sparsities),
+        f"sparsities {sparsities!r} are out of range",
+    )
+    objective = captured_together(prepared, certificate)
+    proved = known[kind].prove(prepared, certificate, objective)
+    again = proved.bound if proved.again is None else proved.again
+    bound, again = (_in_units(value, prepared.unit, math.inf) for value in (proved.bound, again))
+    objective = _in_units(objective, prepared.unit, -math.inf)
+    require(math.isfinite(bound) and math.isfinite(again), "its evidence proves nothing")
+    return SetProof(
+        kind=kind,
+        problem=problem,
+        size=prepared.size,
+        sparsities=sparsities,
+        upper_bound=max(bound, objective),  # as for one component
+        objective=objective,
+        matrix=in_words(source),
+        normalisation=source.normalisation(),
+        claimable=max(again, bound, objective),
+        arithmetic=names(),
+    )
+
+
 def _in_units(value: float, unit: float, away: float) -> float:
     """Multiply by a power of two, which rounds only below the normal range; there one step on is safe."""
     product = value * unit
     return math.nextafter(product, away) if value != 0 and abs(product) < 2.0**-1021 else product
-
-
-def _objective(prepared: Prepared, certificate: Certificate) -> float:
-    """Variance captured by the stored loadings after dividing by their length, rounded down."""
-    support = np.asarray(certificate.support)
-    loadings = np.asarray(certificate.loadings, dtype=np.float64)
-    require(support.ndim == 1 and support.shape == loadings.shape, "its loadings do not match its support")
-    if support.size == 0:
-        # Nothing captures nothing; where that exceeds every single feature, it is no component.
-        single = (prepared.form(np.array([feature]), np.ones(1))[0] for feature in range(prepared.size))
-        require(prepared.never_negative or any(value >= 0 for value in single), "it has no loadings")
-        return 0.0
-    require(support.dtype.kind in "iu", "its support is not a list of indices")
-    require(support.size <= certificate.sparsity, "its support is wider than its sparsity")
-    require(bool((support[1:] > support[:-1]).all()), "its support is not sorted")  # differences of uint wrap around
-    require(bool(support[0] >= 0 and support[-1] < prepared.size), "its support is out of range")
-    support = support.astype(np.intp)
-    require(bool(np.isfinite(loadings).all()) and bool(loadings.any()), "its loadings are not numbers")
-    loadings = loadings / np.abs(loadings).max()
-    value, doubt = prepared.form(support, loadings)
-    captured = (value - doubt) / float(loadings @ loadings)
-    captured -= gamma(support.size + 16) * abs(captured)
-    # What data capture is never negative. A matrix that is given need not be semidefinite: there it is what it is.
-    return max(0.0, captured) if prepared.never_negative else captured

@@ -19,14 +19,14 @@ class Prepared:
     """F by blocks of columns in float64, and how far it can be from the exact one.
 
     Everything is multiplied by a power of two, which rounds nothing, so that no square overflows or vanishes;
-    `unit` turns values of the form back. `error` bounds the Frobenius norm of what F misses; `excess` bounds how much
-    the matrix exceeds FᵀF where F is a square root of it. `trace` is at least ‖F‖². `vanished` is what underflow can
-    have taken: nothing where all data are zero. `form` returns the quadratic form
-    of sparse loadings and a bound on its error. `dense` returns the matrix on some features and its distance to the
-    exact one in norm. `never_negative`: it comes from data, so that no form of it is negative. `work` counts what a
-    certificate costs. `latest` keeps the dual point that was last worked out: its bound holds for every sparsity.
-    `squares` are those of the lengths of columns where they are known; `memory` keeps what is the same for all
-    certificates. `limits` are those of the examination.
+    `unit` turns values of the form back. `error` bounds the Frobenius norm of what F misses. Where F is a square root
+    of the matrix, `excess` bounds how much that exceeds FᵀF, and `distance` how far it is from FᵀF in norm. `trace` is
+    at least ‖F‖². `vanished` is what underflow can have taken: nothing where all data are zero. `form` returns the
+    quadratic form of sparse loadings and a bound on its error. `dense` returns the matrix on some features and its
+    distance to the exact one in norm. `never_negative`: it comes from data, so that no form of it is negative. `work`
+    counts what a certificate costs. `latest` keeps the dual point that was last worked out: its bound holds for every
+    sparsity. `squares` are those of the lengths of columns where they are known; `memory` keeps what is the same for
+    all certificates. `limits` are those of the examination.
     """
 
     depth: int
@@ -45,6 +45,7 @@ class Prepared:
     memory: dict[str, Any] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
     limits: Limits = field(default_factory=Limits)
+    distance: float = 0.0
 
     def blocks(self) -> Iterator[tuple[slice, Vector]]:
         """Walk over the columns."""
@@ -81,12 +82,15 @@ class Prepared:
         squares = None if self.squares is None else self.squares[mask]
         return replace(self, size=int(chosen.size), block=block, dense=dense, squares=squares, latest={}, memory={})
 
-    def lift(self, bound: float) -> float:
+    def lift(self, bound: float, leading: int = 1) -> float:
         """Turn a bound for the F at hand into one for the exact matrix.
 
-        ‖F_S‖ changes by at most the norm of the error, so Z* ≤ (√bound + error)² + excess.
+        ‖F_S‖ changes by at most the norm of the error, so Z* ≤ (√bound + error)² + excess. So does the root of the sum
+        of the `leading` largest squared singular values, a norm that is at most Frobenius's, and each eigenvalue
+        exceeds that of FᵀF by at most the excess.
         """
-        return ((math.sqrt(max(bound, 0.0)) + self.error) ** 2 + self.excess + self.vanished) * (1 + gamma(16))
+        above = leading * (self.excess + self.vanished)
+        return ((math.sqrt(max(bound, 0.0)) + self.error) ** 2 + above) * (1 + gamma(16))
 
 
 def prepare(source: Source, limits: Limits | None = None) -> Prepared:
@@ -126,7 +130,9 @@ def _square_root(matrix: Vector, slack: float, unit: float) -> Prepared:
     # The computed rest misses the exact one by at most the roundings of the product and the difference. Where the
     # matrix has slightly negative eigenvalues it lies below FᵀF, so only what exceeds FᵀF counts.
     doubt = gamma(size + 8) * (trace + float(np.abs(matrix).sum()))
-    excess = max(0.0, largest_eigenvalue(matrix - root.T @ root, doubt)) + slack
+    rest = matrix - root.T @ root
+    excess = max(0.0, largest_eigenvalue(rest, doubt)) + slack
+    distance = (float(np.linalg.norm(rest)) * (1 + gamma(size * size + 4)) + doubt + slack) * (1 + gamma(4))
 
     def form(support: Any, loadings: Vector) -> tuple[float, float]:
         part = matrix[np.ix_(support, support)]
@@ -138,7 +144,9 @@ def _square_root(matrix: Vector, slack: float, unit: float) -> Prepared:
         # The matrix was made symmetric, which rounds.
         return matrix[np.ix_(features, features)], slack + gamma(2) * float(np.linalg.norm(matrix))
 
-    return Prepared(size, size, lambda columns: root[:, columns], form, dense, 0.0, excess, trace, unit)
+    return Prepared(
+        size, size, lambda columns: root[:, columns], form, dense, 0.0, excess, trace, unit, distance=distance
+    )
 
 
 def _standardised(source: Source, gathered_bytes: int) -> Prepared:

@@ -27,6 +27,14 @@ For every x, with e = a − Rx, aᵀR⁻¹a = 2a·x − xᵀRx + eᵀR⁻¹e ≤
 takes for R⁻¹a, the first two terms are off by at most γ_{2d+2m+8}(2|a||x| + ϱ|x|²) and |e| by γ_{d+2m+6}(|a| + ϱ|x|).
 Where that gives nothing, κ = ∞: Y = aaᵀ always will do. Features with κ ≤ 1 need no dual matrix at all.
 
+Prices. A feature with the price w ≥ 0 has R + wI in place of R, and r + w in place of r: B = aaᵀ − R − wI still has at
+most one positive eigenvalue. r + w rounds once more, so everything above holds with ϱ + w in place of ϱ. A κ for R is
+one for R + wI too.
+
+Rank one. Y = (Bc)(Bc)ᵀ/q ⪰ aaᵀ − R_c for R_c = (Rc)(Rc)ᵀ/cᵀRc as well, since Bc and cᵀBc are the same for R_c as for R;
+and (1 − 1/κ)aaᵀ = aaᵀ − aaᵀ/κ. So for each feature there is a matrix of rank one below R that does what R does: rules
+for several directions at once may count on it.
+
 The sum. √λ_max moves by at most the length of the errors of all z together; sums over n features round as inner
 products do, by γ_n tr in norm; kR is formed from W and S with an error of at most γ_{2m+4} kϱ in norm.
 
@@ -36,7 +44,7 @@ either, and q must be above 2⁻²⁰⁰, so that no z moves by more than 2⁻�
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -45,9 +53,10 @@ import numpy as np
 
 from certpca.checker.data import Prepared
 from certpca.checker.limits import LARGEST_LEVEL_ORDER
-from certpca.checker.numbers import Vector, array_of, gamma, largest_eigenvalue, require
+from certpca.checker.numbers import Vector, array_of, gamma, indices_of, largest_eigenvalue, require
 
 NEWTON_STEPS = 40
+SYSTEMS = 256  # that are solved at a time, for features with prices
 SMALLEST_FORM = 2.0**-200
 LARGEST_LEVEL = 2.0**100
 EXACT_UP_TO = 400  # order up to which all eigenvalues are computed to suggest the largest
@@ -74,9 +83,10 @@ class Level:
     rest_weight: float
     inverse: Vector | None
 
-    def times(self, vectors: Vector) -> Vector:
-        """Return about R vectors."""
-        product: Vector = self.directions @ (self.matrix @ (self.directions.T @ vectors)) + self.number * vectors
+    def times(self, vectors: Vector, prices: Vector | float = 0.0) -> Vector:
+        """Return about R vectors, each with its price added to R."""
+        within = self.directions @ (self.matrix @ (self.directions.T @ vectors))
+        product: Vector = within + (self.number + prices) * vectors
         return product
 
     def formed(self) -> Vector:
@@ -88,12 +98,16 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class LevelPoint:
-    """A level, Σ Y_i (`total`), and how far rounding can have moved that (`doubt`). It serves every sparsity."""
+    """A level, Σ Y_i (`total`), and how far rounding can have moved that (`doubt`). It serves every sparsity.
+
+    `prices` has a price for each feature.
+    """
 
     level: Level
     total: Vector
     doubt: float
     prepared: Prepared
+    prices: Vector
 
     def matrix(self, k: float) -> tuple[Vector, float]:
         """Return kR + Σ Y_i, and how far rounding can have moved it."""
@@ -106,37 +120,42 @@ class LevelPoint:
 
     def bound(self, k: int) -> float:
         """Bound λ_max(kR + Σ Y_i) of the F at hand."""
-        together, doubt = self.matrix(k)
-        if self.prepared.depth <= EXACT_UP_TO:
-            return largest_eigenvalue(together, doubt)
-        return largest_eigenvalue(together, doubt, suggestion=about_largest(together))
+        return largest_of(*self.matrix(k))
 
 
 def level_point_of(prepared: Prepared, evidence: Mapping[str, Any]) -> LevelPoint:
     """Read a level and add up the Y_i that go with it."""
     require(prepared.depth <= LARGEST_LEVEL_ORDER, f"a level of order {prepared.depth} is too large to be factored")
-    level = level_of(prepared, evidence)
-    parts = (level.directions, level.matrix, level.frame, level.weights, np.array([level.number, level.rest_weight]))
+    level, prices = level_of(prepared, evidence), prices_of(prepared, evidence)
+    numbers = np.array([level.number, level.rest_weight])
+    parts = (level.directions, level.matrix, level.frame, level.weights, numbers, prices)
     key = blake2b(b"level" + b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()
     known: LevelPoint | None = prepared.latest.get(key)
     if known is not None:
         return known
     depth, size, width = prepared.depth, prepared.size, level.matrix.shape[0]
     prepared.work.spend(float(size) * depth * (depth + 8.0 * width) + 4.0 * depth**3)
+    prepared.work.spend(NEWTON_STEPS * float(width) ** 3 * np.count_nonzero(prices))
+    total, doubt = sum_of_duals(prepared, lambda part, block: level_vectors(block, level, prices[part]))
+    point = LevelPoint(level, total, doubt, prepared, prices)
+    prepared.latest.clear()
+    prepared.latest[key] = point
+    return point
+
+
+def sum_of_duals(prepared: Prepared, vectors: Callable[[slice, Vector], tuple[Vector, float]]) -> tuple[Vector, float]:
+    """Add up the z_i z_iᵀ of all features, given by blocks with their squared errors; return how far the sum is off."""
+    depth, size = prepared.depth, prepared.size
     total, strays = np.zeros((depth, depth)), 0.0
-    for _, block in prepared.blocks():
-        z, stray = level_vectors(block, level)
+    for part, block in prepared.blocks():
+        z, stray = vectors(part, block)
         total += z @ z.T
         strays += stray
     require(bool(np.isfinite(total).all()) and math.isfinite(strays), "its numbers overflow")
     total = (total + total.T) / 2
     trace = float(np.trace(total)) * (1 + gamma(depth))
     stray = math.sqrt(strays) * (1 + gamma(size + 8))
-    doubt = gamma(size + 16) * trace + 2 * stray * math.sqrt(trace) + stray**2
-    point = LevelPoint(level, total, doubt, prepared)
-    prepared.latest.clear()
-    prepared.latest[key] = point
-    return point
+    return total, gamma(size + 16) * trace + 2 * stray * math.sqrt(trace) + stray**2
 
 
 def level_of(prepared: Prepared, evidence: Mapping[str, Any]) -> Level:
@@ -177,6 +196,19 @@ def level_of(prepared: Prepared, evidence: Mapping[str, Any]) -> Level:
     return Level(number, directions, matrix, size, least, scales, frame, weights[:-1], float(weights[-1]), inverse)
 
 
+def prices_of(prepared: Prepared, evidence: Mapping[str, Any]) -> Vector:
+    """Read a price for each feature, zero where nothing is said, refusing those that are negative."""
+    prices = np.zeros(prepared.size)
+    if "prices" in evidence:
+        priced, given = indices_of(evidence, "priced", prepared.size), array_of(evidence, "prices", 1)
+        require(given.size == priced.size, "its prices are not one for each feature that has one")
+        require(bool((given >= 0).all()), "a price is negative")
+        prices[priced] = given / prepared.unit
+        require(float(prices.max()) <= LARGEST_LEVEL, "its prices are too large")
+        prices[prices < 2.0**-400] = 0.0
+    return prices
+
+
 def _below_zero(directions: Vector, matrix: Vector, gram: Vector) -> float:
     """Bound how far WSWᵀ reaches below zero."""
     depth, width = directions.shape
@@ -190,23 +222,28 @@ def _below_zero(directions: Vector, matrix: Vector, gram: Vector) -> float:
     return below * largest_eigenvalue((cosines + cosines.T) / 2, gamma(depth + 16) * width * 1.01)
 
 
-def level_vectors(columns: Vector, level: Level) -> tuple[Vector, float]:
+def level_vectors(columns: Vector, level: Level, prices: Vector | None = None) -> tuple[Vector, float]:
     """Return z_i with Y_i = z_i z_iᵀ for the columns a_i, and the squared length of all their errors."""
+    prices = np.zeros(columns.shape[1]) if prices is None else prices
     depth, width = columns.shape[0], level.matrix.shape[0]
     small = gamma(2 * (depth + width) + 16)
     squares = (columns**2).sum(axis=0)
-    if level.size == 0.0:  # R = 0
+    if level.size == 0.0 and not prices.any():  # R = 0
         return columns, 0.0
+    sizes = level.size + prices
     with np.errstate(all="ignore"):  # what is not finite is replaced below
         c = suggested(columns, squares, level)
+        paying = np.flatnonzero(prices)
+        if paying.size:
+            c[:, paying] = suggested_for_prices(columns[:, paying], squares[paying], level, prices[paying])
         c /= np.linalg.norm(c, axis=0)
         inner, lengths = (columns * c).sum(axis=0), (c**2).sum(axis=0)
-        v = level.times(c)
+        v = level.times(c, prices)
         q = inner**2 - (c * v).sum(axis=0)
-        doubt = inner**2 + level.size * lengths + 3 * np.sqrt(squares * lengths) * np.abs(inner)
+        doubt = inner**2 + sizes * lengths + 3 * np.sqrt(squares * lengths) * np.abs(inner)
         lowered = q - 4 * small * doubt
         z = (inner * columns - v) / np.sqrt(lowered)
-        stray = 2 * small * (squares + level.size) * np.sqrt(lengths / lowered)
+        stray = 2 * small * (squares + sizes) * np.sqrt(lengths / lowered)
     usable = np.isfinite(z).all(axis=0) & np.isfinite(stray) & (lowered > 0.5 * q) & (lowered > SMALLEST_FORM)
     others = np.flatnonzero(~usable)
     if others.size:
@@ -258,6 +295,48 @@ def coordinates(along: Vector, squares: Vector, level: Level) -> tuple[Vector, V
     return scales * (level.frame.T @ inner - outer * along), outer
 
 
+def suggested_for_prices(columns: Vector, squares: Vector, level: Level, prices: Vector) -> Vector:
+    """Return a vector c for each column with a price.
+
+    R + wI is not diagonal in the frame T of R, so each has a system of its own:
+    c = W(Tᵀy − hWᵀa) + ha with (θ/p + I + wTTᵀ)y = b, h = 1/(r(θ/p_r + 1) + w), and θ such that b·y + hr|rest|² = 1.
+    """
+    scales = level.scales[:, None]
+    along = scales * (level.directions.T @ columns)
+    b = (level.frame @ along).T
+    whole = level.directions.shape[0] == level.directions.shape[1]
+    number = level.number if level.number > 0 else 1.0
+    rest = np.zeros_like(squares) if whole else np.maximum(squares - (along**2).sum(axis=0), 0.0) / number
+    gram, width = level.frame @ level.frame.T, level.frame.shape[0]
+    p, q = np.maximum(level.weights, SMALLEST_FORM), max(level.rest_weight, SMALLEST_FORM)
+    found = np.zeros_like(columns)
+    for begin in range(0, prices.size, SYSTEMS):
+        part = slice(begin, begin + SYSTEMS)
+        systems = np.eye(width) + prices[part, None, None] * gram
+        theta, y, outer = (b[part] ** 2 * p).sum(axis=1) + q * rest[part], b[part], rest[part]
+        for _ in range(NEWTON_STEPS):
+            shifted = systems.copy()
+            shifted[:, range(width), range(width)] += theta[:, None] / p
+            if not np.isfinite(shifted).all():
+                break
+            try:
+                y = np.asarray(np.linalg.solve(shifted, b[part, :, None])[:, :, 0], dtype=np.float64)
+            except np.linalg.LinAlgError:
+                break
+            outer = 1 / (theta / q + 1 + prices[part] / number)
+            left = (b[part] * y).sum(axis=1) + rest[part] * outer
+            slope = (y**2 / p).sum(axis=1) + rest[part] * outer**2 / q
+            new = theta - (left - left**2) / slope
+            new = np.where(new > 0, new, 0.05 * theta)
+            done = bool((np.abs(new - theta) <= 1e-10 * new).all())
+            theta = np.where(np.isfinite(new), new, theta)
+            if done:
+                break
+        inner = scales * (level.frame.T @ y.T - outer / number * along[:, part])
+        found[:, part] = level.directions @ inner + outer / number * columns[:, part]
+    return found
+
+
 def roots(held: Vector, weights: Vector) -> Vector:
     """Solve Σ_l p_l h_l/(θ + p_l) = 1 for each column by Newton's method on the reciprocal; θ only suggests."""
     weighted = weights * held
@@ -276,6 +355,13 @@ def roots(held: Vector, weights: Vector) -> Vector:
         theta[active] = new
         active = active[np.abs(new - now) > 1e-10 * new]
     return np.asarray(theta)
+
+
+def largest_of(matrix: Vector, doubt: float) -> float:
+    """Bound λ_max of a matrix up to a doubt; Lanczos's method suggests it where all eigenvalues would take long."""
+    if matrix.shape[0] <= EXACT_UP_TO:
+        return largest_eigenvalue(matrix, doubt)
+    return largest_eigenvalue(matrix, doubt, suggestion=about_largest(matrix))
 
 
 def about_largest(matrix: Vector) -> float:

@@ -4,14 +4,15 @@ A certificate names the way from data to matrix itself, so nothing unusual may h
 are refused, and the words about the others are made here, from what was checked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
 
 from certpca.checker.normalisation import ALLELES, require_source
 from certpca.checker.numbers import require
-from certpca.results.certificate import Source
+from certpca.results.certificate import Certificate, Source
+from certpca.results.set_certificate import SetCertificate
 
 MISSING_GENOTYPE = -9
 
@@ -32,7 +33,11 @@ class Expected(TypedDict, total=False):
     missing : str
         Where it is ``"error"``, no missing values may have been filled.
     sparsity : int
-        That of the claim.
+        That of the claim; of every component where it is about several.
+    sparsities : sequence of int
+        Those of the claim about several components.
+    together : str
+        What the components must satisfy together.
     max_gap : float
         The largest proved gap.
 
@@ -54,6 +59,8 @@ class Expected(TypedDict, total=False):
     ddof: int
     missing: str
     sparsity: int
+    sparsities: Sequence[int]
+    together: str
     max_gap: float
 
 
@@ -96,7 +103,7 @@ def in_words(source: Source) -> str:
     )
 
 
-def require_expected(source: Source, sparsity: int, expected: Mapping[str, Any]) -> None:
+def require_expected(source: Source, certificate: Certificate | SetCertificate, expected: Mapping[str, Any]) -> None:
     """Refuse a certificate that is about another matrix than its reader has in mind."""
     about = in_words(source)
 
@@ -117,8 +124,23 @@ def require_expected(source: Source, sparsity: int, expected: Mapping[str, Any])
             compare("ddof", rows - int(source.divisor), f"a divisor of {rows} less {expected.get('ddof')}")
     if expected.get("missing") == "error":
         require(not source.fill_missing, f"expected no missing values, but it is about the {about}")
+    if isinstance(certificate, SetCertificate):
+        sparsities, problem = certificate.sparsities, certificate.problem
+    else:
+        sparsities, problem = (certificate.sparsity,), "one component"
+    counts = " and ".join(map(str, sparsities))
     wanted = expected.get("sparsity")
-    require(wanted is None or wanted == sparsity, f"expected sparsity {wanted}, but it is about {sparsity} loadings")
+    require(
+        wanted is None or all(wanted == sparsity for sparsity in sparsities),
+        f"expected sparsity {wanted}, but it is about {counts} loadings",
+    )
+    wanted = expected.get("sparsities")
+    require(
+        wanted is None or tuple(wanted) == sparsities,
+        f"expected components of {wanted} loadings, but it is about {counts}",
+    )
+    wanted = expected.get("together")
+    require(wanted is None or wanted == problem, f"expected {wanted} components, but it is about {problem}")
 
 
 _SCALES: dict[Any, str] = {

@@ -22,7 +22,9 @@ import numpy as np
 from certpca.results.evidence_forms import MOST_ARRAYS, Form, form_of
 from certpca.runtime.errors import DataFileError, InvalidDataError
 
-RULES = "certpca.checker.rules"  # where kinds declare their evidence: named, as it stands above this room
+# Where kinds declare their evidence: named, as it stands above this room.
+RULES = "certpca.checker.rules"
+SET_RULES = "certpca.checker.set_rules"
 MOST_EVIDENCE_BYTES = 16 << 30
 MOST_HEADER_BYTES = 10_000
 ENDING = ".npz"
@@ -72,6 +74,7 @@ def read_evidence(
     kind: str,
     size: int,
     *,
+    declared: str = RULES,
     most_bytes: int = MOST_EVIDENCE_BYTES,
     most_arrays: int = MOST_ARRAYS,
 ) -> dict[str, Any]:
@@ -91,7 +94,7 @@ def read_evidence(
             raise _refused(name, "it is not the evidence that the certificate was written with")
         stream.seek(0)
         with zipfile.ZipFile(stream) as archive:
-            _check_contents(archive, name, length, kind, size, most_arrays)
+            _check_contents(archive, name, length, kind, size, import_module(declared).rules(), most_arrays)
             return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in archive.infolist()}
 
 
@@ -121,9 +124,11 @@ def digest_of(stream: IO[bytes]) -> str:
     return digest.hexdigest()
 
 
-def _check_contents(archive: zipfile.ZipFile, name: str, length: int, kind: str, size: int, most_arrays: int) -> None:
+def _check_contents(
+    archive: zipfile.ZipFile, name: str, length: int, kind: str, size: int, known: Mapping[str, Any], most_arrays: int
+) -> None:
     """Look at the list of contents before anything is unpacked."""
-    entries, known = archive.infolist(), import_module(RULES).rules()
+    entries = archive.infolist()
     if kind not in known:
         raise _refused(name, f"it belongs to a certificate of unknown kind {kind!r}")
     if len(entries) > most_arrays or len({entry.filename for entry in entries}) != len(entries):

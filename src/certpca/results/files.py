@@ -9,6 +9,8 @@ from typing import IO, Any
 from certpca.results.certificate import Certificate
 from certpca.results.codec import certificate_from_dict, certificate_to_dict, solution_from_dict, solution_to_dict
 from certpca.results.evidence import (
+    RULES,
+    SET_RULES,
     all_evidence,
     digest_of_file,
     evidence_name,
@@ -27,9 +29,18 @@ from certpca.results.schema import (
     check_reading,
     check_solution,
 )
+from certpca.results.set_certificate import SetCertificate
+from certpca.results.set_codec import (
+    SET_FORMAT,
+    check_set_certificate,
+    set_certificate_from_dict,
+    set_certificate_to_dict,
+)
 from certpca.results.solution import Solution
 from certpca.runtime.atomic_write import Target, Writer, write_together
 from certpca.runtime.errors import CertpcaError, DataFileError
+
+CERTIFICATE_FORMATS = (CERTIFICATE_FORMAT, SET_FORMAT)
 
 
 def save_solution(solution: Solution, path: str | Path) -> None:
@@ -195,18 +206,18 @@ def load_reading(path: str | Path) -> Any:
     try:
         fields = read_json(file, SOLUTION_FORMAT, "a solution")
     except DataFileError:
-        fields = read_json(file, CERTIFICATE_FORMAT, "a solution or a certificate")
+        fields = read_json(file, CERTIFICATE_FORMATS, "a solution or a certificate")
     with damage_named(file):
         check_reading(fields.get("reading", {}))
     return fields.get("reading", {})
 
 
-def save_certificate(certificate: Certificate, path: str | Path) -> None:
+def save_certificate(certificate: Certificate | SetCertificate, path: str | Path) -> None:
     """Write a certificate to a JSON file, and its evidence to an NPZ file beside it that is named after its content.
 
     Parameters
     ----------
-    certificate : Certificate
+    certificate : Certificate or SetCertificate
         What to write.
     path : path_like
         The JSON file; it appears whole or not at all.
@@ -255,9 +266,12 @@ class _Files:
             return fields
         return {**fields, "certificate": self.certificate(solution.certificate, beside)}
 
-    def certificate(self, certificate: Certificate, beside: Path) -> dict[str, Any]:
+    def certificate(self, certificate: Certificate | SetCertificate, beside: Path) -> dict[str, Any]:
         """Add a certificate, and return its fields, which are complete once its evidence is written."""
-        fields = certificate_to_dict(certificate)
+        if isinstance(certificate, SetCertificate):
+            fields = set_certificate_to_dict(certificate)
+        else:
+            fields = certificate_to_dict(certificate)
 
         def write(stream: IO[bytes]) -> None:
             digest = write_evidence(stream, certificate.evidence)
@@ -299,13 +313,13 @@ def _names_first_evidence(file: Path) -> bool:
 def _evidence_of(file: Path) -> dict[str, str]:
     """Return what a certificate that is there already says about its evidence."""
     with contextlib.suppress(CertpcaError):
-        fields = read_json(file, CERTIFICATE_FORMAT, "a certificate", named=True)
-        check_certificate(fields)
+        fields = read_json(file, CERTIFICATE_FORMATS, "a certificate", named=True)
+        (check_set_certificate if fields["format"] == SET_FORMAT else check_certificate)(fields)
         return dict(fields.get("evidence", {}))
     return {}
 
 
-def load_certificate(path: str | Path) -> Certificate:
+def load_certificate(path: str | Path) -> Certificate | SetCertificate:
     """Read a certificate written by `save_certificate`. Reading proves nothing: `verify` does.
 
     Parameters
@@ -315,7 +329,7 @@ def load_certificate(path: str | Path) -> Certificate:
 
     Returns
     -------
-    Certificate
+    Certificate or SetCertificate
         As it was saved.
 
     Raises
@@ -337,13 +351,22 @@ def load_certificate(path: str | Path) -> Certificate:
     3
     """
     file = Path(path)
-    return _loaded_certificate(file, read_json(file, CERTIFICATE_FORMAT, "a certificate"))
+    fields = read_json(file, CERTIFICATE_FORMATS, "a certificate")
+    if fields["format"] != SET_FORMAT:
+        return _loaded_certificate(file, fields)
+    with damage_named(file):
+        check_set_certificate(fields)
+        return set_certificate_from_dict(fields, _loaded_evidence(file, fields, SET_RULES))
 
 
 def _loaded_certificate(file: Path, fields: dict[str, Any]) -> Certificate:
     with damage_named(file):
         check_certificate(fields)
-        evidence, entry = {}, fields.get("evidence")
-        if entry is not None:
-            evidence = read_evidence(file.parent, entry["file"], entry["digest"], fields["kind"], fields["size"])
-        return certificate_from_dict(fields, evidence)
+        return certificate_from_dict(fields, _loaded_evidence(file, fields, RULES))
+
+
+def _loaded_evidence(file: Path, fields: dict[str, Any], declared: str) -> dict[str, Any]:
+    entry = fields.get("evidence")
+    if entry is None:
+        return {}
+    return read_evidence(file.parent, entry["file"], entry["digest"], fields["kind"], fields["size"], declared=declared)

@@ -36,9 +36,13 @@ def json_writer(fields: dict[str, Any]) -> Writer:
 
 
 def read_json(
-    file: Path, form: str, what: str, *, named: bool = False, most_bytes: int = MOST_JSON_BYTES
+    file: Path, form: str | tuple[str, ...], what: str, *, named: bool = False, most_bytes: int = MOST_JSON_BYTES
 ) -> dict[str, Any]:
-    """Read a JSON file; where it is `named` by another file and not by the user, it must be a regular one."""
+    """Read a JSON file of a form, or of one of several.
+
+    Where it is `named` by another file and not by the user, it must be a regular one.
+    """
+    forms = (form,) if isinstance(form, str) else form
     try:
         with open_beside(file.parent, file.name) if named else file.open("rb") as stream:
             fields = json.loads(_content(stream, most_bytes), parse_int=_whole, object_pairs_hook=_without_repeats)
@@ -50,8 +54,8 @@ def read_json(
     except (OSError, MemoryError, RecursionError, ValueError) as error:  # also what is no JSON, or numbers too long
         msg = f"{str(file)!r} cannot be read as {what}: {str(error)[:200]}"
         raise DataFileError(msg) from error
-    if not isinstance(fields, dict) or fields.get("format") != form:
-        msg = f"{str(file)!r} is not {what} written by certpca ({form!r} is missing)"
+    if not isinstance(fields, dict) or fields.get("format") not in forms:
+        msg = f"{str(file)!r} is not {what} written by certpca ({' or '.join(map(repr, forms))} is missing)"
         raise DataFileError(msg)
     return fields
 

@@ -238,30 +238,29 @@ NORMALISATION = fields(
     others=False,
 )
 
-_CERTIFICATE = fields(
-    {
-        "format": one_of(CERTIFICATE_FORMAT),
-        "kind": text(64, "[a-z0-9-]+", "the name of a kind of certificate"),
-        "sparsity": whole(1, MOST_FEATURES),
-        "upper_bound": number(0.0, LARGEST_VARIANCE),
-        "objective": number(-LARGEST_VARIANCE, LARGEST_VARIANCE),
-        "features_in_no_optimum": _COUNT,
-        "features_in_every_optimum": _COUNT,
-        "matrix": text(),
-        "size": whole(1, MOST_FEATURES),
-        "normalisation": NORMALISATION,
-        "fingerprint": _DIGEST,
-        "support": list_of(_COUNT, MOST_FEATURES),
-        "loadings": list_of(number(), MOST_FEATURES),
-        "tree": either(null, plain(MOST_JSON_BYTES, texts=64)),  # its shape is the checker's business
-        "seconds": _SECONDS,
-    },
-    {
-        "gap": either(null, number()),
-        "evidence": fields({"file": _FILE_NAME, "digest": _DIGEST}, others=False),
-        "reading": READING,
-    },
-)
+CERTIFICATE_FIELDS: dict[str, Check] = {
+    "format": one_of(CERTIFICATE_FORMAT),
+    "kind": text(64, "[a-z0-9-]+", "the name of a kind of certificate"),
+    "sparsity": whole(1, MOST_FEATURES),
+    "upper_bound": number(0.0, LARGEST_VARIANCE),
+    "objective": number(-LARGEST_VARIANCE, LARGEST_VARIANCE),
+    "features_in_no_optimum": _COUNT,
+    "features_in_every_optimum": _COUNT,
+    "matrix": text(),
+    "size": whole(1, MOST_FEATURES),
+    "normalisation": NORMALISATION,
+    "fingerprint": _DIGEST,
+    "support": list_of(_COUNT, MOST_FEATURES),
+    "loadings": list_of(number(), MOST_FEATURES),
+    "tree": either(null, plain(MOST_JSON_BYTES, texts=64)),  # its shape is the checker's business
+    "seconds": _SECONDS,
+}
+CERTIFICATE_OPTIONS: dict[str, Check] = {
+    "gap": either(null, number()),
+    "evidence": fields({"file": _FILE_NAME, "digest": _DIGEST}, others=False),
+    "reading": READING,
+}
+_CERTIFICATE = fields(CERTIFICATE_FIELDS, CERTIFICATE_OPTIONS)
 
 
 def _held(value: Any, where: str) -> None:

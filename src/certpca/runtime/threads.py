@@ -45,6 +45,18 @@ def at_most_threads(count: int) -> Iterator[None]:
         _most.reset(token)
 
 
+@contextmanager
+def one_thread_each(workers: int) -> Iterator[None]:
+    """Let several workers of the caller multiply matrices with one thread each, instead of all with all threads."""
+    if workers < 2:
+        yield
+        return
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(max(1, _cores() // workers), user_api="blas"):
+        yield
+
+
 def in_threads(work: Callable[[int, int], None], count: int) -> None:
     """Call `work(first, last)` for runs that make up range(count), several at a time; it must not need the interpreter.
 

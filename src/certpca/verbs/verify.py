@@ -1,35 +1,40 @@
 """Check a certificate against data with the independent checker."""
 
-from typing import Any, Unpack
+from typing import Any, Unpack, overload
 
 from certpca.checker import Expected, check
 from certpca.intake.inputs import values_and_names
 from certpca.operators import Operator
 from certpca.results.certificate import Certificate, Source
 from certpca.results.errors import CertificateError
-from certpca.results.proof import Proof
+from certpca.results.proof import Proof, SetProof
+from certpca.results.set_certificate import SetCertificate
 from certpca.verbs.validation import named_arguments
 
 
+@overload
+def verify(certificate: Certificate, data: Any, **expected: Unpack[Expected]) -> Proof: ...
+@overload
+def verify(certificate: SetCertificate, data: Any, **expected: Unpack[Expected]) -> SetProof: ...
 @named_arguments
-def verify(certificate: Certificate, data: Any, **expected: Unpack[Expected]) -> Proof:
+def verify(certificate: Certificate | SetCertificate, data: Any, **expected: Unpack[Expected]) -> Proof | SetProof:
     """Check a certificate against data with the independent checker.
 
     Parameters
     ----------
-    certificate : Certificate
-        From `certify` or `load_certificate`.
+    certificate : Certificate or SetCertificate
+        From `certify`, `decompose` or `load_certificate`.
     data : array_like, DataFrame, reader or Operator
         The data or the matrix it was made for, or the operator. How data become a matrix, the certificate says, and
         the proof repeats in words of its own (`Proof.matrix`).
     **expected : Expected
         What you expect the certificate to be about, each refused where it is about something else: ``covariance``,
-        ``center``, ``scale``, ``ddof``, ``missing="error"`` (no values filled in) as in `solve`; ``sparsity``; and
-        ``max_gap``, the largest gap you accept.
+        ``center``, ``scale``, ``ddof``, ``missing="error"`` (no values filled in) as in `solve`; ``sparsity``; for
+        several components ``sparsities`` and ``together``; and ``max_gap``, the largest gap you accept.
 
     Returns
     -------
-    Proof
+    Proof or SetProof
         What was recomputed from the data; nothing in it is repeated from the certificate.
 
     Raises

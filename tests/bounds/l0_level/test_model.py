@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from certpca.bounds.l0_level.aim import Aim, Part, apart, on_one_support, one_component, uncorrelated
 from certpca.bounds.l0_level.model import Levels, Model
 
 
@@ -18,18 +21,30 @@ def levels_of(rng, width):
     return Levels(frame, rng.uniform(0.1, 1, width), 2.0, 0.2)
 
 
+AIMS = {
+    "one": one_component(5),
+    "uncorrelated": uncorrelated([5, 5, 5]),
+    "one support": on_one_support(5, 3),
+    "apart": apart([5, 5, 3]),
+    "both": Aim((Part(4.0, leading=2), Part(2.0, times=3))),
+}
+
+
 @pytest.mark.parametrize(("known", "width"), [(12, 12), (8, 4), (12, 5), (8, 8)])
 @pytest.mark.parametrize("smoothing", [0.5, 30.0])
-def test_the_gradient_is_that_of_finite_differences(known, width, smoothing, rng):
+@pytest.mark.parametrize("aim", AIMS)
+@pytest.mark.parametrize("priced", [0, 7])
+def test_the_gradient_is_that_of_finite_differences(known, width, smoothing, aim, priced, rng):
     model, _ = model_of(features(rng), known)
     levels = levels_of(rng, width)
+    levels = replace(levels, priced=np.arange(priced) * 3, prices=rng.uniform(0.1, 2, priced))
     step = 0.05 * rng.standard_normal(levels.steps())
 
     def value(at):
-        return model.evaluate(levels, at, 5, smoothing).value
+        return model.evaluate(levels, at, AIMS[aim], smoothing).value
 
     slopes = [(value(step + 1e-6 * e) - value(step - 1e-6 * e)) / 2e-6 for e in np.eye(levels.steps())]
-    gradient = model.evaluate(levels, step, 5, smoothing).gradient
+    gradient = model.evaluate(levels, step, AIMS[aim], smoothing).gradient
     np.testing.assert_allclose(gradient, slopes, atol=1e-5 * np.abs(slopes).max())
 
 
@@ -55,15 +70,16 @@ def test_the_matrix_is_the_one_the_inequality_speaks_of(rng):
         c = whole.T @ (weights * b / (low + weights))
         form = np.outer(a, a) - level
         total += np.outer(form @ c, form @ c) / (c @ form @ c)
-    found = model.evaluate(levels, np.zeros(levels.steps()), k, 1e-3)
-    np.testing.assert_allclose(found.eigenvalues, np.linalg.eigvalsh(total), rtol=1e-7)
+    found = model.evaluate(levels, np.zeros(levels.steps()), one_component(k), 1e-3)
+    np.testing.assert_allclose(found.spectra[0].values, np.linalg.eigvalsh(total), rtol=1e-7)
 
 
 def test_more_levels_change_nothing_at_first(rng):
     model, _ = model_of(features(rng), 12)
     levels = levels_of(rng, 4)
     before, after = (
-        model.evaluate(some, np.zeros(some.steps()), 5, 1e-3).eigenvalues for some in (levels, levels.wider(3))
+        model.evaluate(some, np.zeros(some.steps()), one_component(5), 1e-3).spectra[0].values
+        for some in (levels, levels.wider(3))
     )
     np.testing.assert_allclose(before, after, rtol=1e-9)
 
@@ -83,5 +99,5 @@ def test_a_number_as_level_is_the_dual_of_old(rng):
     model = Model(rows @ point.basis, (rows**2).sum(axis=1), 15)
     frame = np.eye(15) / np.sqrt(point.level)
     levels = Levels(frame, point.level * point.weights, point.level, point.level * 1e-3)
-    found = model.evaluate(levels, np.zeros(levels.steps()), 8, 1e-6)
-    assert found.largest == pytest.approx(point.bound, rel=1e-6)
+    found = model.evaluate(levels, np.zeros(levels.steps()), one_component(8), 1e-6)
+    assert found.spectra[0].bound == pytest.approx(point.bound, rel=1e-6)

@@ -17,7 +17,7 @@ from certpca import Certificate, CertificateError, load_certificate, save_certif
 from certpca.bounds.support_tree.search import TreeSearch
 from certpca.bounds.support_tree.visit import Effort
 from certpca.checker import examine, fingerprint
-from certpca.checker.rules import search_tree as checker
+from certpca.checker.pair_shares import forced_totals, largest_total
 from certpca.results.certificate import Source
 from certpca.results.proof import Proof
 from tests.attacks.exact_arithmetic import FORMS, KINDS, Exact, exact, sources
@@ -107,8 +107,8 @@ def test_totals_are_those_of_the_definition(node: tuple[np.ndarray, int, int]) -
     shares, fixed, budget = node
     inside, free = tuple(range(fixed)), tuple(range(fixed, shares.shape[0]))
     everyone = np.ones(len(free), dtype=bool)
-    assert checker._total(shares, fixed, budget) == naive_total(shares, inside, free, budget)
-    forced_in, forced_out = checker._forced(shares, fixed, budget, everyone, everyone)
+    assert largest_total(shares, fixed, budget) == naive_total(shares, inside, free, budget)
+    forced_in, forced_out = forced_totals(shares, fixed, budget, everyone, everyone)
     for place, i in enumerate(free):
         others = tuple(j for j in free if j != i)
         assert forced_in[place] == naive_total(shares, (*inside, i), others, budget - 1)

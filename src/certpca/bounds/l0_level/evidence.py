@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from certpca.bounds.l0_level.model import Levels
+from certpca.bounds.l0_level.search import Found
 from certpca.runtime.arrays import Vector
 
 LEAST = 1e-9  # of the level's largest eigenvalue, that the smallest is kept above, so that a checker can see it,
@@ -31,3 +32,13 @@ def level_evidence(directions: Vector, levels: Levels) -> dict[str, Any]:
         "frame": np.asarray(levels.frame, dtype=np.float64),
         "weights": np.append(levels.weights, levels.rest_weight),
     }
+
+
+def set_evidence(found: Found) -> dict[str, Any]:
+    """Pack levels of several components, with prices of features or with what is lifted out of a sum."""
+    levels = found.levels
+    evidence = level_evidence(found.directions, levels)
+    if levels.priced.size:
+        order = np.argsort(levels.priced)
+        return evidence | {"priced": levels.priced[order], "prices": levels.prices[order]}
+    return evidence | {"lifted": found.lifted.astype(np.float32)}

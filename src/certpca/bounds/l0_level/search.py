@@ -10,10 +10,11 @@ descent comes to its end; falling sooner leaves it at a worse point.
 import math
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from certpca.bounds.l0_level.aim import Aim, Spectrum, one_component
 from certpca.bounds.l0_level.features import Features
 from certpca.bounds.l0_level.model import Levels, Model
 from certpca.bounds.l0_level.space import Space, lead_space, spread_axes, trimmed
@@ -35,17 +36,26 @@ DESCENTS = 3  # at one smoothing, at most
 SLOW = 0.02  # of the gap: a round that closes less is the last at its smoothing
 PATIENCE = 2  # rounds at the last smoothing
 LITTLE = 2e-3  # of the gap, that a round must close to count
+PRICED = 3  # features that may get a price, for each that can be chosen,
+OFTEN = 0.02  # beyond once, that they must be used,
+FIRST_PRICE = 0.1  # of the level, times how often they are used beyond once
+FREE = 1e-4  # of the largest price: smaller ones are given up
 START_SHARES = (0.2, 0.05)  # of the density that is spread over all directions,
 START_LEVELS = (0.25, 0.5, 0.8)  # and levels relative to the k-th largest feature along the first direction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """Levels on the directions W, and about the bound they prove, all in the units of the matrix."""
+    """Levels on the directions W, and about the bound they prove, all in the units of the matrix.
+
+    `lifted` has a column for each eigenvalue of a sum but the last: its eigenvector times the root of what it has above
+    the last. Without these columns times their transposes, the matrix has the last one as its largest.
+    """
 
     directions: Vector
     levels: Levels
     bound: float
+    lifted: Vector = field(default_factory=lambda: np.empty((0, 0)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,14 +83,14 @@ class OnLevels:
 
 
 class LevelSearch:
-    """Makes rounds for one sparsity.
+    """Makes rounds for one sparsity, or for several components.
 
     Parameters
     ----------
     features
         Where products come from; `features.walks` counts them.
-    sparsity
-        k of the bound.
+    aim
+        k of the bound for one component, or what is asked of several.
     objective
         What the best loadings known capture.
     late
@@ -92,12 +102,13 @@ class LevelSearch:
     def __init__(
         self,
         features: Features,
-        sparsity: int,
+        aim: int | Aim,
         objective: float,
         late: Callable[[], bool] = lambda: False,
         full_up_to: int = FULL_UP_TO,
     ) -> None:
-        self.features, self.sparsity, self.objective, self._late = features, sparsity, objective, late
+        self.aim = one_component(aim) if isinstance(aim, int) else aim
+        self.features, self.objective, self._late = features, objective, late
         self.evaluations = 0
         self.space = Space(features, objective)
         self._full = features.depth <= full_up_to
@@ -107,32 +118,39 @@ class LevelSearch:
     def at(self, sparsity: int, objective: float, late: Callable[[], bool] = lambda: False) -> "LevelSearch":
         """Return a search for another sparsity that shares what is known; `begin` it where this one ended."""
         other = copy(self)
-        other.sparsity, other.objective, other._late = sparsity, objective, late
+        other.aim, other.objective, other._late = one_component(sparsity), objective, late
         return other
 
-    def start(self, directions: Vector) -> OnLevels:
-        """Begin with directions of sample space, that of the best loadings first."""
+    def start(self, directions: Vector, prices: Vector | None = None) -> OnLevels:
+        """Begin with directions of sample space, those of the best loadings first, and a price for each feature."""
         width = self.features.depth if self._full else min(BEGIN_WIDTH, self.features.depth)
         lead_space(self.space, directions, width, 0 if self._full else KRYLOV_ROUNDS)
-        bound, self._levels = self._first(min(directions.shape[1], self.space.known))
-        return self._state(self._found(bound * self.space.scale))
+        self._levels = self._first(min(directions.shape[1], self.space.known))
+        if prices is not None:
+            priced = np.flatnonzero(prices > 0)
+            self._levels = replace(self._levels, priced=priced, prices=prices[priced] / self.space.scale)
+        return self._state(self._found(self._spectra()[2]))
 
     def begin(self, at: OnLevels) -> OnLevels:
         """Go on from where a search for another sparsity ended."""
         self._take_up(at)
-        bound = float(self._spectrum(self._model(), self.sparsity)[2][-1])
-        return self._state(self._found(bound * self.space.scale))
+        return self._state(self._found(self._spectra()[2]))
 
     def bound_at(self, at: OnLevels, sparsity: int) -> float:
         """Return about the bound that levels prove for any sparsity; it takes no walk."""
         self._take_up(at)
-        return float(self._spectrum(self._model(), sparsity)[2][-1]) * self.space.scale
+        return self._bound(self._spectra(one_component(sparsity))[2]) * self.space.scale
 
     def images(self, at: OnLevels, count: int) -> Vector:
         """Return what all features have along the leading eigenvectors of the bound's matrix; it takes no walk."""
         self._take_up(at)
-        vectors = self._spectrum(self._model(), self.sparsity)[3][:, -count:]
+        vectors = _leading(self._spectra()[2], count)
         return to_vector(self.space.along @ self.space.there(vectors))
+
+    def taken_up(self, at: OnLevels) -> tuple[Levels, float]:
+        """Know what a state knows, and return its levels and unevenness in the units of the space."""
+        self._take_up(at)
+        return self._levels, self._unevenness
 
     # --- rounds -------------------------------------------------------------------------------------------------------
 
@@ -147,10 +165,11 @@ class LevelSearch:
     def step(self, at: OnLevels) -> OnLevels:
         """Make a round: a descent, a correction, and levels for the leading eigenvectors."""
         self._take_up(at)
-        ended = self._descend(SMOOTHINGS[min(at.stage, len(SMOOTHINGS) - 1)])
-        bound = self._corrected() * self.space.scale
-        best = self._found(bound) if bound < at.best.bound else at.best
-        added = self._widen()
+        relative = SMOOTHINGS[min(at.stage, len(SMOOTHINGS) - 1)]
+        ended = self._descend(relative)
+        spectra = self._corrected()
+        best = self._found(spectra) if self._bound(spectra) * self.space.scale < at.best.bound else at.best
+        added = self._widen() + self._reprice(relative)
         stage, descents, idle = at.stage, at.descents + 1, at.idle
         closed, gap = at.best.bound - best.bound, best.bound - self.objective
         if ended or descents >= DESCENTS or closed < SLOW * gap:
@@ -169,22 +188,30 @@ class LevelSearch:
         levels = self._levels.times(self.space.scale)
         return OnLevels(self.space.basis, levels, best, self._unevenness, stage, descents, idle, closed)
 
-    def _found(self, bound: float) -> Found:
-        width = self._levels.width
-        return Found(self.space.basis[:, :width].copy(), self._levels.times(self.space.scale), bound)
+    def _found(self, spectra: list[Spectrum]) -> Found:
+        """Return what is known of the levels as they are, in the units of the matrix."""
+        space, lifted = self.space, np.empty((self.features.depth, 0))
+        for spectrum in spectra:
+            values, vectors = spectrum.values, spectrum.vectors
+            if spectrum.part.leading > 1:
+                some = min(spectrum.part.leading, values.size)
+                above = np.sqrt(space.scale * (values[-some:] - values[-some]))[1:]
+                lifted = space.basis @ (vectors[:, values.size - above.size :] * above)
+        basis = space.basis[:, : self._levels.width].copy()
+        return Found(basis, self._levels.times(space.scale), self._bound(spectra) * space.scale, lifted)
 
     def _descend(self, smoothing: float) -> bool:
         """Minimise the smoothed bound of the model; say whether that came to its end."""
-        model, base, k = self._model(), self._levels, self.sparsity
+        model, base, aim = self._model(), self._levels, self.aim
         still = np.zeros(base.steps())
-        relative = smoothing * max(float(self._spectrum(model, k)[2][-1]), np.finfo(float).tiny)
+        relative = self._relative(smoothing)
         best, before = (math.inf, still), self.evaluations
 
         def function(step: Vector) -> tuple[float, Vector]:
             nonlocal best
             self.evaluations += 1
             try:
-                found = model.evaluate(base, step, k, relative)
+                found = model.evaluate(base, step, aim, relative)
             except np.linalg.LinAlgError:  # a frame that is singular, or not a number
                 return math.inf, still
             if not math.isfinite(found.value) or not np.isfinite(found.gradient).all():
@@ -198,22 +225,23 @@ class LevelSearch:
         self._levels = base.moved(best[1])
         return self.evaluations - before < STEPS
 
-    def _corrected(self) -> float:
-        """Add what the leading eigenvectors are multiplied into, and return about the largest eigenvalue."""
-        space, levels, k, xp = self.space, self._levels, self.sparsity, self.space.xp
+    def _corrected(self) -> list[Spectrum]:
+        """Add what the leading eigenvectors are multiplied into, and return the spectra with that."""
+        space, levels, xp = self.space, self._levels, self.space.xp
         if space.known + CORRECTED > space.most and not space.whole:
             trimmed(space, levels, self._model(), 2 * CORRECTED)
-        rows, other, values, vectors, beyond = self._spectrum(self._model(), k)
+        rows, other, spectra = self._spectra()
         if space.whole:
-            return float(values[-1])
-        mean = (beyond - k * levels.level) / self._unevenness
-        leading = rows @ space.there(vectors[:, -CORRECTED:])
+            return spectra
+        first = spectra[0]
+        mean = (first.beyond - (0.0 if first.level else first.part.sparsity * levels.level)) / self._unevenness
+        leading = rows @ space.there(_leading(spectra, CORRECTED))
         added = space.add(space.combined(leading * xp.astype(other, rows.dtype)[:, None]))
-        rows, _, values, _, _ = self._spectrum(self._model(), k)
+        rows, _, spectra = self._spectra()
         if added and mean > 0:
             fresh = to_vector(xp.matrix_transpose(rows[:, -added:]) @ rows[:, -added:])
             self._unevenness = min(max(float(np.linalg.eigvalsh(fresh)[-1]) / mean, 1.0), 20.0)
-        return float(values[-1])
+        return spectra
 
     def _widen(self) -> int:
         """Give the leading eigenvectors levels of their own, and return how many had none."""
@@ -224,8 +252,7 @@ class LevelSearch:
         room = min(MOST_LEVELS, space.known) - levels.width
         if room < MORE_LEVELS:
             return 0
-        vectors = self._spectrum(self._model(), self.sparsity)[3]
-        count = space.lead(vectors[:, -MORE_LEVELS:], levels.width)
+        count = space.lead(_leading(self._spectra()[2], MORE_LEVELS), levels.width)
         self._levels = levels.wider(count)
         return count
 
@@ -234,35 +261,73 @@ class LevelSearch:
     def _model(self) -> Model:
         return self.space.model(self._unevenness)
 
-    def _spectrum(self, model: Model, sparsity: int) -> tuple[Array, Array, Vector, Vector, float]:
-        """Return what dual vectors have along known directions and of others, and the spectrum of the bound there."""
-        _, _, z, other, _, _ = model.factors(self._levels)
-        rows = model.rows(self._levels, z, other)
-        return rows, other, *model.spectrum(self._levels, sparsity, rows, other)
+    def _spectra(self, aim: Aim | None = None) -> tuple[Array, Array, list[Spectrum]]:
+        """Return what dual vectors have along known directions and of others, and the spectra of the bound there."""
+        model, levels = self._model(), self._levels
+        _, _, z, other, _, _ = model.factors(levels)
+        rows = model.rows(levels, z, other)
+        return rows, other, model.spectra(levels, aim or self.aim, rows, other)
 
-    def _first(self, given: int) -> tuple[float, Levels]:
-        """Lean on the first direction, with a number as the level: the best of a few."""
-        space, k, depth = self.space, self.sparsity, self.features.depth
+    def _bound(self, spectra: list[Spectrum]) -> float:
+        return float(self._levels.prices.sum()) + sum(spectrum.bound for spectrum in spectra)
+
+    def _relative(self, smoothing: float) -> float:
+        """Return a smoothing for eigenvalues as large as those of a component."""
+        return smoothing * max(self._bound(self._spectra()[2]) / self.aim.components, np.finfo(float).tiny)
+
+    def _reprice(self, smoothing: float) -> int:
+        """Give prices to features that are used more than once, and return how many had none."""
+        levels, aim = self._levels, self.aim
+        if not aim.priced:
+            return 0
+        model = self._model()
+        new = np.setdiff1d(model.most_used(levels, aim, PRICED * round(aim.sparsity * aim.components)), levels.priced)
+        tried = replace(
+            levels,
+            priced=np.concatenate([levels.priced, new]),
+            prices=np.concatenate([levels.prices, np.full(new.size, 1e-9 * levels.level)]),
+        )
+        found = model.evaluate(tried, np.zeros(tried.steps()), aim, self._relative(smoothing))
+        often = -found.gradient[tried.steps() - new.size :] / tried.prices[levels.prices.size :]
+        taken = often > OFTEN
+        kept = levels.prices > FREE * levels.prices.max(initial=0.0)
+        self._levels = replace(
+            levels,
+            priced=np.concatenate([levels.priced[kept], new[taken]]),
+            prices=np.concatenate([levels.prices[kept], FIRST_PRICE * levels.level * often[taken]]),
+        )
+        return int(taken.sum())
+
+    def _first(self, given: int) -> Levels:
+        """Lean on the first directions, with a number as the level: the best of a few."""
+        space, k, depth = self.space, round(self.aim.sparsity), self.features.depth
         space.turn(spread_axes(space, given), given)
         width = min(space.known, given + FIRST_LEVELS)
         along = to_vector(space.along[:, :width])
         energies, trace = np.square(along).sum(axis=0), float(space.lengths.sum())
         beyond = max(trace - float(energies.sum()), 0.0) / max(depth - width, 1)
-        own = along[:, 0] ** 2
+        lead = min(self.aim.components, given)
+        own = np.square(along[:, :lead]).sum(axis=1) / (1 if self.aim.parts[0].once else lead)
         level = max(float(np.partition(own, own.size - k)[own.size - k]), 1e-9 * float(own.max()))
         model = self._model()
         best: tuple[float, Levels] | None = None
         for share in START_SHARES:
             tail = share * (0.7 * np.append(energies, beyond) / trace + 0.3 / depth)
-            tail[0] += 1 - share
+            tail[:lead] += (1 - share) / lead
             for factor in START_LEVELS:
                 r = factor * level
                 levels = Levels(np.eye(width) / math.sqrt(r), r * tail[:-1], r, r * float(tail[-1]))
                 _, _, z, other, _, _ = model.factors(levels)
-                values, _, rest = model.spectrum(levels, k, model.rows(levels, z, other), other)
-                value = max(float(values[-1]), rest)
+                spectra = model.spectra(levels, self.aim, model.rows(levels, z, other), other)
+                value = sum(spectrum.suspected for spectrum in spectra)
                 self.evaluations += 1
                 if best is None or value < best[0]:
                     best = value, levels
         assert best is not None
-        return best
+        return best[1]
+
+
+def _leading(spectra: list[Spectrum], count: int) -> Vector:
+    """Return leading eigenvectors, as many of each part."""
+    each = -(-count // len(spectra))
+    return np.concatenate([spectrum.vectors[:, -each:] for spectrum in spectra], axis=1)

@@ -18,6 +18,7 @@ ROW_SMOOTHING = 0.5
 LINK_BELOW = 0.02  # smoothing from which on K takes part; earlier it slows the start
 LOOK_EVERY = 16  # evaluations between looks whether enough features could be fixed
 WORTH_FIXING = 0.2
+GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,9 +39,9 @@ class PairPoint:
         grid = np.ix_(place, place)
         return PairPoint(features, self.u[grid], self.k[grid], self.alpha[place])
 
-    def shares(self) -> Vector:
-        """Return C."""
-        return self.u**2 / (2 * (self.alpha[:, None] + self.alpha[None, :])) + self.k
+    def shares(self, prices: Vector | None = None) -> Vector:
+        """Return C less prices."""
+        return priced(self.u**2 / (2 * (self.alpha[:, None] + self.alpha[None, :])) + self.k, prices)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,11 +72,25 @@ def stored(features: Indices, u: Vector, k: Vector, alpha: Vector) -> StoredPoin
     return StoredPoint(features, (np.triu(u) + np.tril(k, -1)).astype(np.float32), alpha)
 
 
-def bound_at(matrix: Vector, point: PairPoint, fixed: int, budget: int) -> tuple[float, float, Vector, Vector]:
+def priced(shares: Vector, prices: Vector | None) -> Vector:
+    """Take prices off the diagonal of C, in place: a row counts where its feature is chosen."""
+    if prices is not None:
+        shares[np.diag_indices_from(shares)] -= prices
+    return shares
+
+
+def floor_of(prices: Vector | None) -> float:
+    """Return the least that a free place is worth: with prices it may stay empty, without it is filled anyhow."""
+    return -math.inf if prices is None else 0.0
+
+
+def bound_at(
+    matrix: Vector, point: PairPoint, fixed: int, budget: int, prices: Vector | None = None
+) -> tuple[float, float, Vector, Vector]:
     """Return the eigenvalue and T at a node, and T with each free feature forced in and out."""
     rest = matrix - point.u
     rest[np.diag_indices_from(rest)] += point.alpha
-    return largest_eigenvalue(rest), *totals(point.shares(), fixed, budget)
+    return largest_eigenvalue(rest), *totals(point.shares(prices), fixed, budget, floor_of(prices))
 
 
 def largest_eigenvalue(matrix: Vector) -> float:
@@ -91,13 +106,33 @@ def largest_eigenvalue(matrix: Vector) -> float:
     return float(values[0]) if values.size else float(np.linalg.eigvalsh(matrix)[-1])
 
 
-def first_point(features: Indices, matrix: Vector, shift: float, fixed: int, budget: int) -> PairPoint:
+def first_point(
+    features: Indices, matrix: Vector, shift: float, fixed: int, budget: int, prices: Vector | None = None
+) -> PairPoint:
     """Begin at U = A − cI with the best constant α."""
     u = matrix.copy()
     u[np.diag_indices_from(u)] -= shift
-    level = math.sqrt(max(totals(u * u, fixed, budget)[0], 0.0)) / 2
     size = features.size
+    level = best_constant(u, fixed, budget, prices)
     return PairPoint(features, u, np.zeros((size, size)), np.full(size, max(level, 1e-6)))
+
+
+def best_constant(u: Vector, fixed: int, budget: int, prices: Vector | None = None) -> float:
+    """Return the α, the same for all features, that makes α + T least, where C_ij = U_ij²/(4α)."""
+    squares, floor = u * u, floor_of(prices)
+    level = math.sqrt(max(totals(squares, fixed, budget, floor)[0], 0.0)) / 2
+    if prices is None or level == 0.0:
+        return level
+
+    def value(alpha: float) -> float:
+        return alpha + float(totals(priced(squares / (4 * alpha), prices), fixed, budget, floor)[0])
+
+    # Prices leave less to share, so α is smaller than without them: a convex function of one number.
+    low, high = level / 64, level
+    for _ in range(12):
+        left, right = high / (high / low) ** GOLDEN, low * (high / low) ** GOLDEN
+        low, high = (low, right) if value(left) <= value(right) else (left, high)
+    return math.sqrt(low * high)
 
 
 def tightened(
@@ -111,6 +146,7 @@ def tightened(
     target: float,
     late: Callable[[], bool],
     worth_fixing: float = WORTH_FIXING,
+    prices: Vector | None = None,
 ) -> tuple[PairPoint, Vector, int]:
     """Descend on the smoothed bound; return the best point, the weights of the features in T, and the evaluations.
 
@@ -126,13 +162,14 @@ def tightened(
     link = unit if smoothing < LINK_BELOW else 0.0
     best: tuple[float, Vector, Vector, Vector, Vector] = (math.inf, start.u, start.k, start.alpha, outer.copy())
     evaluations, leading = 0, 0.0
+    floor, own = floor_of(prices), np.zeros(size) if prices is None else prices
 
     def smoothed(packed: Vector) -> tuple[float, Vector]:
         nonlocal best, evaluations, leading, level
         alpha = np.exp(np.clip(packed[entries:] * ALPHA_SCALE, -40, 40))
         u, k = unpack(packed[:entries].reshape(size, size), unit)
         row_smoothing = ROW_SMOOTHING * smoothing / sparsity**2
-        sums = smooth_row_sums(u, k, alpha, fixed, budget, row_smoothing, levels, shares, weights)
+        sums = smooth_row_sums(u, k, alpha, fixed, budget, row_smoothing, levels, shares, weights, own, floor)
         rest = matrix - u
         rest[diagonal] += alpha
         values, vectors = np.linalg.eigh(rest)
@@ -141,7 +178,7 @@ def tightened(
         share /= total
         live = share > 1e-12
         density = (vectors[:, live] * share[live]) @ vectors[:, live].T
-        top, level = smooth_top_sum(sums[fixed:], budget, smoothing / sparsity, outer[fixed:], level)
+        top, level = smooth_top_sum(sums[fixed:], budget, smoothing / sparsity, outer[fixed:], level, floor)
         leading = float(values[-1])
         value = leading + smoothing * math.log(total) + float(sums[:fixed].sum()) + top
         evaluations += 1
@@ -155,7 +192,7 @@ def tightened(
             return True
         if evaluations % LOOK_EVERY:
             return False
-        _, forced_in, forced_out = totals(shares, fixed, budget)
+        _, forced_in, forced_out = totals(shares, fixed, budget, floor)
         decided = int((forced_in <= target - leading).sum() + (forced_out <= target - leading).sum())
         return decided >= worth_fixing * (size - fixed)
 

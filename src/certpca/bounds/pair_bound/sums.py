@@ -1,7 +1,8 @@
 """Sums of the largest shares, exact and smoothed, compiled.
 
 `shares` is the matrix C of a node with the features fixed in first; `fixed` is their number and `budget` the number of
-free ones to choose, of which there are more.
+free ones to choose, of which there are more. With a `floor` of zero fewer may be chosen, as many as help: so where
+features have prices, which are taken off the diagonal of C.
 """
 
 import numpy as np
@@ -11,11 +12,13 @@ from certpca.runtime.arrays import Vector
 
 
 @njit(cache=True, nogil=True)
-def top_sum(values: Vector, count: int) -> float:
-    """Sum the largest values."""
+def top_sum(values: Vector, count: int, floor: float = -np.inf) -> float:
+    """Sum the largest values, those below the floor as if they were there."""
     size = values.size
     if count <= 0:
         return 0.0
+    if floor > -np.inf:
+        values = np.maximum(values, floor)
     if count >= size:
         return float(values.sum())
     return float(np.partition(values, size - count)[size - count :].sum())
@@ -33,11 +36,12 @@ def _free_entries(shares: Vector, row: int, fixed: int, entries: Vector) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _row_sums(shares: Vector, fixed: int, budget: int) -> tuple[Vector, Vector, Vector]:
+def _row_sums(shares: Vector, fixed: int, budget: int, floor: float) -> tuple[Vector, Vector, Vector]:
     """Return β, the smallest chosen free entry of each row, and the largest one that is not chosen."""
     size = shares.shape[0]
     sums, last, following = np.empty(size), np.full(size, np.inf), np.zeros(size)
-    entries = np.empty(size - fixed)
+    spare = budget + 1 if floor > -np.inf else 0  # places that no feature need take
+    entries = np.full(size - fixed + spare, floor)
     for row in range(size):
         total = 0.0
         for column in range(fixed):
@@ -45,6 +49,9 @@ def _row_sums(shares: Vector, fixed: int, budget: int) -> tuple[Vector, Vector, 
         count = _free_entries(shares, row, fixed, entries)
         if row >= fixed:
             total += shares[row, row]
+        for place in range(spare):
+            entries[count + place] = floor
+        count += spare
         chosen = budget if row < fixed else budget - 1
         largest = np.sort(np.partition(entries[:count], count - chosen - 1)[count - chosen - 1 :])
         following[row] = largest[0]
@@ -57,12 +64,12 @@ def _row_sums(shares: Vector, fixed: int, budget: int) -> tuple[Vector, Vector, 
 
 
 @njit(cache=True, nogil=True)
-def totals(shares: Vector, fixed: int, budget: int) -> tuple[float, Vector, Vector]:
+def totals(shares: Vector, fixed: int, budget: int, floor: float = -np.inf) -> tuple[float, Vector, Vector]:
     """Return T, and T with each free feature forced in and forced out."""
     size = shares.shape[0]
     free = size - fixed
-    sums, last, following = _row_sums(shares, fixed, budget)
-    total = sums[:fixed].sum() + top_sum(sums[fixed:], budget)
+    sums, last, following = _row_sums(shares, fixed, budget, floor)
+    total = sums[:fixed].sum() + top_sum(sums[fixed:], budget, floor)
     forced_in, forced_out = np.empty(free), np.empty(free)
     with_it, without_it = np.empty(free - 1), np.empty(free - 1)
     columns = np.ascontiguousarray(shares.T)
@@ -86,16 +93,16 @@ def totals(shares: Vector, fixed: int, budget: int) -> tuple[float, Vector, Vect
                 with_it[count] = inside
                 without_it[count] = outside
                 count += 1
-        forced_in[feature] = own + top_sum(with_it, budget - 1)
-        forced_out[feature] = others + top_sum(without_it, budget)
+        forced_in[feature] = own + top_sum(with_it, budget - 1, floor)
+        forced_out[feature] = others + top_sum(without_it, budget, floor)
     return total, forced_in, forced_out
 
 
 @njit(cache=True, nogil=True)
 def smooth_top_sum(  # noqa: PLR0912
-    values: Vector, count: int, smoothing: float, weights: Vector, start: float
+    values: Vector, count: int, smoothing: float, weights: Vector, start: float, floor: float = -np.inf
 ) -> tuple[float, float]:
-    """Return min_s count·s + μ Σ log(1 + exp((x − s)/μ)), at least the sum of the largest, and s.
+    """Return min over s ≥ floor of count·s + μ Σ log(1 + exp((x − s)/μ)), at least the sum of the largest, and s.
 
     Its derivatives go to `weights`.
     """
@@ -103,14 +110,20 @@ def smooth_top_sum(  # noqa: PLR0912
     if count <= 0:
         weights[:] = 0.0
         return 0.0, start
-    if count >= size:
+    if count >= size and floor == -np.inf:
         weights[:] = 1.0
         return values.sum(), start
     low, high = values.min() - 40 * smoothing, values.max() + 40 * smoothing
-    level = start
-    if not low < level < high:
-        level = np.partition(values, size - count)[size - count]
-    for _ in range(60):
+    level, rounds = start, 60
+    if floor > -np.inf:
+        low, high, total = max(low, floor), max(high, floor), 0.0
+        for index in range(size):
+            total += 1 / (1 + np.exp(min(max((floor - values[index]) / smoothing, -40.0), 40.0)))
+        if total <= count:  # what is left of the count stays unused
+            level, rounds = floor, 0
+    if rounds and not low < level < high:
+        level = max(np.partition(values, size - count)[size - count], low)
+    for _ in range(rounds):
         total = slope = 0.0
         for index in range(size):
             u = (values[index] - level) / smoothing
@@ -154,14 +167,17 @@ def smooth_row_sums(
     levels: Vector,
     shares: Vector,
     weights: Vector,
+    prices: Vector,
+    floor: float = -np.inf,
 ) -> Vector:
-    """Fill the shares, and return smoothed row sums with their derivatives in `weights`."""
+    """Fill the shares less prices, and return smoothed row sums with their derivatives in `weights`."""
     size = u.shape[0]
     free = size - fixed
     sums, entries, part = np.empty(size), np.empty(free), np.empty(free)
     for row in range(size):
         for column in range(size):
             shares[row, column] = u[row, column] ** 2 / (2 * (alpha[row] + alpha[column])) + k[row, column]
+        shares[row, row] -= prices[row]
         total = 0.0
         for column in range(fixed):
             total += shares[row, column]
@@ -171,7 +187,7 @@ def smooth_row_sums(
             total += shares[row, row]
             weights[row, row] = 1.0
         chosen = budget if row < fixed else budget - 1
-        value, levels[row] = smooth_top_sum(entries[:count], chosen, smoothing, part[:count], levels[row])
+        value, levels[row] = smooth_top_sum(entries[:count], chosen, smoothing, part[:count], levels[row], floor)
         count = 0
         for column in range(fixed, size):
             if column != row:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from certpca.bounds.pair_bound.points import StoredPoint
+from certpca.bounds.pair_bound.points import StoredPoint, largest_eigenvalue
 from certpca.runtime.arrays import Indices, Vector
 
 Operation = dict[str, Any]
@@ -14,10 +14,11 @@ Operation = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Best:
-    """The best support known, in the scaled matrix."""
+    """The best support known, in the scaled matrix: its leading eigenvalue, and that less its price."""
 
     value: float
     support: Indices
+    leading: float
 
 
 @dataclass(slots=True, eq=False)
@@ -30,6 +31,7 @@ class Node:
     bound: float
     point: StoredPoint | None = None
     shift: float | None = None  # of the best bound by squares
+    alpha: float | None = None  # its α, where there are prices
     weights: dict[int, float] = field(default_factory=dict)
     depth: int = 0
     closed: bool = False
@@ -68,9 +70,48 @@ class Tree:
         return f"{self.nodes} nodes, {len(self.open)} open"
 
 
-def shift_for(matrix: Vector, sparsity: int, best: Best) -> float:
-    """Return c for U = A − cI: the mean of the eigenvalues of the best support but the largest."""
-    if sparsity == 1:
-        return 0.0
-    trace = float(np.diagonal(matrix)[best.support].sum())
-    return max((trace - best.value) / (sparsity - 1), 0.0)
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """What is searched for: the support of at most so many features with the largest λ_max(A_SS) less its price.
+
+    Without prices only supports of that many features matter, as larger ones capture no less. A bound is good enough
+    where it exceeds the best value by no more than a share of it (`target_gap`) and a number (`tolerance`). Traces are
+    bounds where the matrix is `semidefinite`.
+    """
+
+    matrix: Vector
+    sparsity: int
+    target_gap: float
+    prices: Vector | None = None
+    tolerance: float = 0.0
+    semidefinite: bool = True
+
+    def valued(self, support: Indices) -> Best:
+        """Return what a support is worth."""
+        leading = largest_eigenvalue(self.matrix[np.ix_(support, support)])
+        return Best(leading - self.price(support), np.sort(support), leading)
+
+    def price(self, features: Indices) -> float:
+        """Return what features cost together."""
+        return 0.0 if self.prices is None else float(self.prices[features].sum())
+
+    def enough(self, best: Best) -> float:
+        """Return the bound that closes a node."""
+        return best.value * (1 + self.target_gap) + self.tolerance
+
+    def on(self, features: Indices) -> Vector | None:
+        """Return the prices of some features."""
+        return None if self.prices is None else self.prices[features]
+
+    def most_chosen(self, budget: int, free: int) -> int:
+        """Return how many supports there are with a budget of free features."""
+        if self.prices is None:
+            return math.comb(free, budget)
+        return sum(math.comb(free, count) for count in range(min(budget, free) + 1))
+
+    def shift_for(self, best: Best) -> float:
+        """Return c for U = A − cI: the mean of the eigenvalues of the best support but the largest."""
+        if best.support.size <= 1:
+            return 0.0
+        trace = float(np.diagonal(self.matrix)[best.support].sum())
+        return max((trace - best.leading) / (best.support.size - 1), 0.0)

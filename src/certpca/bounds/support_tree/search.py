@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from certpca.bounds.pair_bound.points import StoredPoint, largest_eigenvalue
-from certpca.bounds.support_tree.nodes import Best, Node, Operation, Tree, shift_for
+from certpca.bounds.pair_bound.points import StoredPoint
+from certpca.bounds.support_tree.nodes import Node, Operation, Problem, Tree
 from certpca.bounds.support_tree.visit import Effort, Visit
 from certpca.results.evidence_forms import within
 from certpca.runtime.arrays import Indices, Vector
@@ -31,21 +31,43 @@ POINT_BYTES = 4  # for each entry of U and K together, as stored
 
 
 class TreeSearch:
-    """Best-first search on a matrix scaled by a power of two so that its diagonal is at most one."""
+    """Best-first search on a matrix scaled by a power of two so that its diagonal is at most one.
 
-    def __init__(self, matrix: Vector, sparsity: int, target_gap: float, effort: Effort | None = None) -> None:
+    With `prices` a support is worth its leading eigenvalue less what its features cost, smaller supports count too, and
+    a bound may exceed the best value by `tolerance`. Prices, tolerance and values are in the units of the matrix given.
+    """
+
+    def __init__(
+        self,
+        matrix: Vector,
+        sparsity: int,
+        target_gap: float,
+        effort: Effort | None = None,
+        *,
+        prices: Vector | None = None,
+        tolerance: float = 0.0,
+        semidefinite: bool = True,
+    ) -> None:
         largest = float(np.diagonal(matrix).max())
         self.scale = 2.0 ** math.frexp(largest)[1] if largest > 0 else 1.0
-        self.matrix = matrix / self.scale
-        self.sparsity, self.target_gap, self.effort = sparsity, target_gap, effort or Effort()
+        priced = None if prices is None else prices / self.scale
+        self.problem = Problem(matrix / self.scale, sparsity, target_gap, priced, tolerance / self.scale, semidefinite)
+        self.effort = effort or Effort()
 
-    def start(self, support: Indices) -> Tree:
-        """Return the search before the first visit, with the better of a support and the largest variances."""
-        features = np.arange(self.matrix.shape[0])
-        filled = np.sort(np.concatenate([support, np.setdiff1d(features, support)])[: self.sparsity].astype(np.intp))
-        large = np.sort(np.argsort(-np.diagonal(self.matrix), kind="stable")[: self.sparsity])
-        first, second = self._valued(filled), self._valued(large)
-        root = Node(0, np.zeros(0, dtype=np.intp), features, math.inf)
+    def start(self, support: Indices, inside: Indices | None = None, free: Indices | None = None) -> Tree:
+        """Return the search before the first visit, with the better of a support and the largest variances.
+
+        All supports are searched, or those that have all of `inside` and the others from `free`.
+        """
+        problem = self.problem
+        everything = np.arange(problem.matrix.shape[0])
+        inside = np.zeros(0, dtype=np.intp) if inside is None else inside
+        free = everything if free is None else free
+        root = Node(0, inside, free, math.inf)
+        if problem.prices is None:
+            support = np.concatenate([support, np.setdiff1d(everything, support)])[: problem.sparsity].astype(np.intp)
+        large = np.concatenate([inside, free[np.argsort(-np.diagonal(problem.matrix)[free], kind="stable")]])
+        first, second = problem.valued(support), problem.valued(large[: problem.sparsity])
         return Tree(second if second.value > first.value else first, [[]], [(-math.inf, 0, root)], self.scale)
 
     def step(
@@ -53,15 +75,10 @@ class TreeSearch:
     ) -> Tree:
         """Visit the nodes with the largest bounds, several at a time where there are several workers."""
         chosen = [heapq.heappop(tree.open)[2] for _ in range(min(workers, len(tree.open)))]
-        visits = [
-            Visit(self.matrix, self.sparsity, node, tree.best, self.target_gap, late, self.effort) for node in chosen
-        ]
+        visits = [Visit(self.problem, node, tree.best, late, self.effort) for node in chosen]
         for visit in map(Visit.run, visits) if pool is None else pool.map(Visit.run, visits):
             self._merge(tree, visit)
         return tree
-
-    def _valued(self, support: Indices) -> Best:
-        return Best(largest_eigenvalue(self.matrix[np.ix_(support, support)]), support)
 
     def _merge(self, tree: Tree, visit: Visit) -> None:
         node, record = visit.node, tree.records[visit.node.number]
@@ -79,7 +96,7 @@ class TreeSearch:
         if visit.children:
             first = len(tree.records)
             waiting = [
-                Node(number, *features, node.bound, node.point, node.shift, depth=node.depth + 1)
+                Node(number, *features, node.bound, node.point, node.shift, node.alpha, depth=node.depth + 1)
                 for number, features in enumerate(visit.children, first)
             ]
             tree.records += [[] for _ in waiting]
@@ -119,8 +136,11 @@ class TreeSearch:
         return nodes, evidence
 
     def _leaf(self, tree: Tree, node: Node) -> list[Operation]:
-        shift = shift_for(self.matrix, self.sparsity, tree.best) if node.shift is None else node.shift
-        leaf: Operation = {"leaf": "cheapest", "shift": shift}
+        leaf: Operation = {"leaf": "cheapest"}
+        if self.problem.prices is None:
+            leaf["shift"] = self.problem.shift_for(tree.best) if node.shift is None else node.shift
+        elif node.shift is not None:
+            leaf |= {"shift": node.shift, "alpha": node.alpha}
         return [leaf if node.point is None else {**leaf, "point": node.point}]
 
 

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,17 +11,21 @@ import numpy as np
 from certpca.bounds.pair_bound.points import (
     PairPoint,
     StoredPoint,
+    best_constant,
     bound_at,
     first_point,
+    floor_of,
     largest_eigenvalue,
+    priced,
     stored,
     tightened,
 )
-from certpca.bounds.pair_bound.sums import totals
-from certpca.bounds.support_tree.nodes import Best, Node, Operation, shift_for
+from certpca.bounds.pair_bound.sums import top_sum, totals
+from certpca.bounds.support_tree.nodes import Best, Node, Operation, Problem
 from certpca.runtime.arrays import Indices, Vector
 
 LISTED_ENTRIES = 1 << 24  # of the matrices of all supports that one leaf lists
+SMALLEST_ALPHA = 1e-9  # of the largest variance; it is divided by
 AGAIN = 8  # descents with one smoothing while each fixes a tenth of the features
 
 
@@ -44,18 +48,9 @@ class Visit:
     the features inside, with it and without, and those that stay free.
     """
 
-    def __init__(
-        self,
-        matrix: Vector,
-        sparsity: int,
-        node: Node,
-        best: Best,
-        target_gap: float,
-        late: Callable[[], bool],
-        effort: Effort,
-    ) -> None:
-        self.matrix, self.sparsity, self.node = matrix, sparsity, node
-        self.best, self.target_gap, self.late, self.effort = best, target_gap, late, effort
+    def __init__(self, problem: Problem, node: Node, best: Best, late: Callable[[], bool], effort: Effort) -> None:
+        self.problem, self.node, self.best, self.late, self.effort = problem, node, best, late, effort
+        self.matrix, self.sparsity = problem.matrix, problem.sparsity
         self.inherited = node.point
         self.record: list[Operation] = []
         self.children: list[tuple[Indices, Indices]] = []
@@ -73,7 +68,7 @@ class Visit:
 
     @property
     def _enough(self) -> float:
-        return self.best.value * (1 + self.target_gap)
+        return self.problem.enough(self.best)
 
     @property
     def _budget(self) -> int:
@@ -84,9 +79,9 @@ class Visit:
         return features, self.matrix[np.ix_(features, features)]
 
     def _offer(self, support: Indices) -> None:
-        value = largest_eigenvalue(self.matrix[np.ix_(support, support)])
-        if value > self.best.value:
-            self.best = Best(value, np.sort(support))
+        found = self.problem.valued(support)
+        if found.value > self.best.value:
+            self.best = found
 
     def _leaf(self, kind: str, bound: float, **more: Any) -> bool:
         self.record.append({"leaf": kind, **more})
@@ -95,45 +90,66 @@ class Visit:
 
     def _plainly(self) -> bool:
         """Close the node by counting, by listing its supports, or by a bound that needs no choice."""
-        node, budget = self.node, self._budget
-        if budget < 0 or node.free.size < budget:
+        node, budget, problem = self.node, self._budget, self.problem
+        smaller = problem.prices is not None
+        if budget < 0 or (node.free.size < budget and not smaller):
             return self._leaf("empty", 0.0)
-        if budget in (0, node.free.size):
+        if 0 in (budget, node.free.size) or (budget == node.free.size and not smaller):
             support = node.inside if budget == 0 else np.concatenate([node.inside, node.free])
             self._offer(support)
-            return self._leaf("eigenvalue", largest_eigenvalue(self.matrix[np.ix_(support, support)]))
-        listed = math.comb(node.free.size, budget)
+            return self._leaf("eigenvalue", problem.valued(support).value)
+        listed = problem.most_chosen(budget, node.free.size)
         if listed <= self.effort.listed and listed * self.sparsity**2 <= LISTED_ENTRIES:
-            chosen = np.array(list(itertools.combinations(node.free, budget)), dtype=np.intp)
-            supports = np.hstack([np.tile(node.inside, (chosen.shape[0], 1)), chosen])
-            values = np.linalg.eigvalsh(self.matrix[supports[:, :, None], supports[:, None, :]])[:, -1]
-            winner = int(values.argmax())
-            self._offer(supports[winner])
-            return self._leaf("list", float(values[winner]))
-        diagonal = np.diagonal(self.matrix)
-        trace = float(diagonal[node.inside].sum() + np.sort(diagonal[node.free])[::-1][:budget].sum())
+            return self._list(range(min(budget, node.free.size) + 1) if smaller else [budget])
+        worth = np.diagonal(self.matrix) if problem.prices is None else np.diagonal(self.matrix) - problem.prices
+        trace = float(worth[node.inside].sum()) + top_sum(worth[node.free], budget, floor_of(problem.prices))
+        if not problem.semidefinite:
+            trace = math.inf
         if trace <= self._enough:
             return self._leaf("trace", trace)
-        leading = largest_eigenvalue(self._here()[1])
+        leading = largest_eigenvalue(self._here()[1]) - problem.price(node.inside)
         node.bound = min(node.bound, trace, leading)
         return leading <= self._enough and self._leaf("eigenvalue", leading)
 
+    def _list(self, counts: Iterable[int]) -> bool:
+        """Try every support with so many free features."""
+        node, problem, worst = self.node, self.problem, 0.0
+        for count in counts:
+            chosen = np.array(list(itertools.combinations(node.free, count)), dtype=np.intp)
+            supports = np.hstack([np.tile(node.inside, (chosen.shape[0], 1)), chosen])
+            if supports.shape[1] == 0:
+                continue
+            values = np.linalg.eigvalsh(self.matrix[supports[:, :, None], supports[:, None, :]])[:, -1]
+            if problem.prices is not None:
+                values = values - problem.prices[supports].sum(axis=1)
+            winner = int(values.argmax())
+            self._offer(supports[winner])
+            worst = max(worst, float(values[winner]))
+        return self._leaf("list", worst)
+
     def _by_squares(self) -> bool:
-        """Use U = A − cI: the bound is c + √T with squares as shares."""
-        node = self.node
+        """Use U = A − cI: with squares as shares the bound is c + √T, and c + α + T with prices, which need an α."""
+        node, prices = self.node, self.problem.prices
         while True:
-            shift = shift_for(self.matrix, self.sparsity, self.best)
-            _, here = self._here()
+            shift = self.problem.shift_for(self.best)
+            features, here = self._here()
             here[np.diag_indices_from(here)] -= shift
-            total, forced_in, forced_out = totals(here * here, node.inside.size, self._budget)
-            bound = shift + math.sqrt(max(total, 0.0))
+            fixed, budget = node.inside.size, self._budget
+            numbers = {"shift": shift}
+            if prices is None:
+                level, every = shift, totals(here * here, fixed, budget)
+                shares = [np.sqrt(np.maximum(total, 0.0)) for total in every]
+            else:
+                own = prices[features]
+                alpha = max(best_constant(here, fixed, budget, own), SMALLEST_ALPHA)
+                every = totals(priced(here * here / (4 * alpha), own), fixed, budget, floor_of(prices))
+                level, shares, numbers["alpha"] = shift + alpha, [np.asarray(total) for total in every], alpha
+            bound, with_it, without_it = float(level + shares[0]), level + shares[1], level + shares[2]
             if bound < node.bound or node.shift is None:
-                node.bound, node.shift = min(bound, node.bound), shift
+                node.bound, node.shift, node.alpha = min(bound, node.bound), shift, numbers.get("alpha")
             if bound <= self._enough:
-                return self._leaf("squares", bound, shift=shift)
-            with_it = shift + np.sqrt(np.maximum(forced_in, 0.0))
-            without_it = shift + np.sqrt(np.maximum(forced_out, 0.0))
-            if not self._fix({"fix": "squares", "shift": shift}, with_it, without_it):
+                return self._leaf("squares", bound, **numbers)
+            if not self._fix({"fix": "squares", **numbers}, with_it, without_it):
                 return False
             if self._plainly():
                 return True
@@ -179,7 +195,7 @@ class Visit:
         node = self.node
         features, here = self._here()
         leading, total, forced_in, forced_out = bound_at(
-            here, point.unpacked().on(features), node.inside.size, self._budget
+            here, point.unpacked().on(features), node.inside.size, self._budget, self.problem.on(features)
         )
         bound = leading + total
         if bound < node.bound or node.point is None:
@@ -193,13 +209,12 @@ class Visit:
 
     def _descend(self, start: StoredPoint | None, smoothing: float, steps: int) -> StoredPoint:
         """Tighten in units of the best value."""
-        node, unit = self.node, max(self.best.value, np.finfo(float).tiny)
+        node, unit = self.node, max(self.best.leading, np.finfo(float).tiny)
         features, here = self._here()
-        fixed, budget = node.inside.size, self._budget
-        here = here / unit
+        fixed, budget, prices = node.inside.size, self._budget, self.problem.on(features)
+        here, prices = here / unit, None if prices is None else prices / unit
         if start is None:
-            shift = shift_for(self.matrix, self.sparsity, self.best) / unit
-            begin = first_point(features, here, shift, fixed, budget)
+            begin = first_point(features, here, self.problem.shift_for(self.best) / unit, fixed, budget, prices)
         else:
             there = start.unpacked().on(features)
             begin = PairPoint(features, there.u / unit, there.k / unit, there.alpha / unit)
@@ -212,6 +227,7 @@ class Visit:
             steps=steps,
             target=self._enough / unit,
             late=self.late,
+            prices=prices,
         )
         node.evaluations += evaluations
         node.weights = dict(zip(features.tolist(), weights.tolist(), strict=True))
@@ -229,6 +245,8 @@ class Visit:
         node = self.node
         weights = np.array([node.weights.get(int(feature), 0.0) for feature in node.free])
         likely = node.free[np.argsort(-weights, kind="stable")[: self._budget]]
+        if self.problem.prices is not None:
+            self._offer(np.concatenate([node.inside, node.free[weights > 0.5][: self._budget]]))
         self._offer(np.concatenate([node.inside, likely]))
         place = int(np.argmin(np.abs(weights - 0.5)))
         feature, rest = node.free[place], np.delete(node.free, place)

@@ -12,8 +12,9 @@ own it refuses with `require`.
 """
 
 import pkgutil
+from collections.abc import Iterable
 from importlib import import_module
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from certpca.checker.data import Prepared
 from certpca.checker.proved import Proved
@@ -31,7 +32,12 @@ class Rule(Protocol):
         """Return what the evidence proves, or raise CertificateError."""
 
 
+def found_in(package: str, path: Iterable[str]) -> dict[str, Any]:
+    """Return the files of a folder by the names of their kinds."""
+    names = [module.name for module in pkgutil.iter_modules(path)]
+    return {name.replace("_", "-"): import_module(f"{package}.{name}") for name in names}
+
+
 def rules() -> dict[str, Rule]:
     """Return the rules of all kinds by name."""
-    names = [module.name for module in pkgutil.iter_modules(__path__)]
-    return {name.replace("_", "-"): cast(Rule, import_module(f"{__name__}.{name}")) for name in names}
+    return cast(dict[str, Rule], found_in(__name__, __path__))

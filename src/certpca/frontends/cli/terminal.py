@@ -8,7 +8,8 @@ from typing import Any, TextIO
 
 from certpca.frontends.plain_text import one_line, visible
 from certpca.results.certificate import FAILURE, PROVED_OPTIMAL, Certificate, share_lost
-from certpca.results.proof import Proof
+from certpca.results.proof import Proof, SetProof
+from certpca.results.set_certificate import PROBLEMS, SetCertificate
 from certpca.results.solution import Solution
 from certpca.runtime.budget import Listener, Step
 from certpca.runtime.rounded import down, percent_down, percent_up, up
@@ -152,11 +153,27 @@ def print_proof(proof: Proof, certificate: Certificate, read_as: str, stream: Te
     _print_claim("The certificate holds. ", proof, facts, stream)
 
 
-def _print_claim(before: str, proved: Certificate | Proof, facts: Any, stream: TextIO) -> None:
+def print_set_proof(proof: SetProof, certificate: SetCertificate, read_as: str, stream: TextIO) -> None:
+    """Print what the checker established about several components together."""
+    facts = _facts()
+    _add_fact(facts, "matrix", proof.matrix)
+    if read_as:
+        _add_fact(facts, "file read with", read_as)
+    facts.add_row("proved upper bound", f"{proof.upper_bound!r}")
+    facts.add_row("claimed", f"{certificate.upper_bound!r}")
+    facts.add_row("captured by its loadings", f"{proof.objective!r}, all components together")
+    facts.add_row("gap", gap_in_words(proof.gap))
+    facts.add_row("computed with", proof.arithmetic)
+    _add_probability(facts, proof)
+    _print_claim("The certificate holds. ", proof, facts, stream)
+
+
+def _print_claim(before: str, proved: Certificate | Proof | SetProof, facts: Any, stream: TextIO) -> None:
     from rich.text import Text
 
+    sentence = set_sentence(proved) if isinstance(proved, SetProof) else proved_sentence(proved)
     console = console_for(stream)
-    console.print(Text(f"{before}{proved_sentence(proved)}", style="bold"))
+    console.print(Text(f"{before}{sentence}", style="bold"))
     console.print(facts)
 
 
@@ -167,7 +184,7 @@ def _add_fact(facts: Any, name: str, text: str) -> None:
     facts.add_row(name, Text(visible(text)))
 
 
-def _add_probability(facts: Any, proved: Certificate | Proof) -> None:
+def _add_probability(facts: Any, proved: Certificate | Proof | SetProof) -> None:
     if proved.failure_probability > 0:
         facts.add_row("holds", f"unless the checker's random numbers mislead: probability {FAILURE:g}")
 
@@ -178,6 +195,18 @@ def proved_sentence(proved: Certificate | Proof) -> str:
     if proved.gap <= PROVED_OPTIMAL:
         return f"{choice}: the best known is proved optimal (gap {gap_in_words(proved.gap)})."
     return f"{choice}; the best known is within {percent_up(proved.gap)} of the optimum."
+
+
+def set_sentence(proved: SetCertificate | SetProof) -> str:
+    """Say in one sentence what is proved about several components together."""
+    counts = ", ".join(map(str, proved.sparsities))
+    choice = (
+        f"No {proved.n_components} components of at most {counts} of the {proved.size} features, "
+        f"{PROBLEMS[proved.problem]}, together capture more than {up(proved.upper_bound)}"
+    )
+    if proved.gap <= PROVED_OPTIMAL:
+        return f"{choice}: the best known are proved optimal (gap {gap_in_words(proved.gap)})."
+    return f"{choice}; the best known are within {percent_up(proved.gap)} of the optimum."
 
 
 def gap_in_words(gap: float) -> str:

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from functools import partial
 from typing import Any
 
 from certpca.frontends.cli.options import SCALINGS, refuse_preparation, scale
@@ -52,18 +53,28 @@ def _expected(options: argparse.Namespace) -> dict[str, Any]:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
-    from certpca.frontends.cli.terminal import print_proof
+    from certpca.frontends.cli.terminal import print_proof, print_set_proof
     from certpca.readers.reading import as_options
     from certpca.results.codec import proof_to_dict
     from certpca.results.errors import CertificateError
     from certpca.results.files import load_certificate
+    from certpca.results.set_certificate import SetCertificate
+    from certpca.results.set_codec import set_proof_to_dict
     from certpca.verbs.verify import verify
 
     certificate = load_certificate(options.certificate)
     expected = _expected(options)
     table = read_table(options, options.file, certificate.reading)
+    read_as = as_options(table.reading)
     try:
-        proof = verify(certificate, table.data, **expected)
+        if isinstance(certificate, SetCertificate):
+            together = verify(certificate, table.data, **expected)
+            record = set_proof_to_dict(together, certificate, table.reading)
+            show = partial(print_set_proof, together, certificate, read_as, sys.stdout)
+        else:
+            proof = verify(certificate, table.data, **expected)
+            record = proof_to_dict(proof, certificate, table.reading)
+            show = partial(print_proof, proof, certificate, read_as, sys.stdout)
     except CertificateError as error:
         reason = str(error)
         if dict(table.reading) != dict(certificate.reading):
@@ -73,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         complain(reason)
         return EXIT_REFUSED
     if options.json:
-        print_json({**proof_to_dict(proof, certificate, table.reading), "understood": table.understood})
+        print_json({**record, "understood": table.understood})
     else:
-        print_proof(proof, certificate, as_options(table.reading), sys.stdout)
+        show()
     return 0

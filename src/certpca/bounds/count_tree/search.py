@@ -1,0 +1,219 @@
+"""Solve the cell with the largest bound more closely, or split it, for as long as that helps."""
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from certpca.bounds.count_tree.branching import Cut, cut
+from certpca.bounds.count_tree.cell_model import CellModel, moved
+from certpca.bounds.count_tree.cells import Cell, CountTree, Split, members, vertices_of
+from certpca.bounds.goals import Known
+from certpca.bounds.l0_level.model import Levels
+from certpca.bounds.l0_level.space import Space, trimmed
+from certpca.bounds.pair_bound.quasi_newton import descend
+from certpca.runtime.arrays import Indices, Vector, to_vector
+from certpca.runtime.threads import at_most_threads, one_thread_each, threads_allowed
+
+STAGES = ((1e-3, 50), (2e-4, 60))  # smoothing relative to the bound, and steps of a descent
+MEMORY = 30
+ENDED = 1e-4  # of the smoothing: decreases below that end a descent
+FEWEST, MOST = 112, 160  # known directions that are kept: as few of the most until there are more than that
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    """Levels to be improved for a cell, from a stage on."""
+
+    cell: Cell
+    model: CellModel
+    stage: int
+
+
+class CountSearch:
+    """Makes steps for one sparsity on the directions that a search for one level knows.
+
+    Parameters
+    ----------
+    space
+        Known directions, those with levels of their own first.
+    levels
+        For all supports, in the units of the space.
+    unevenness
+        Of what is not known.
+    sparsity
+        k of the bound.
+    enough
+        The bound of a cell, in the units of the matrix, below which nothing is gained.
+    improved
+        Called with the best loadings known and supports to start from; returns better loadings if there are some.
+    late
+        Whether to stop; asked between two evaluations.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        levels: Levels,
+        unevenness: float,
+        sparsity: int,
+        enough: Callable[[Known], float],
+        improved: Callable[[Known, Sequence[Indices]], Known],
+        late: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.space, self._levels, self._unevenness, self._sparsity = space, levels, unevenness, sparsity
+        self._enough, self._improved, self._late = enough, improved, late
+        self.evaluations = 0
+
+    def start(self, known: Known, direction: Vector, bound: float) -> CountTree:
+        """Begin with all supports, and split them by how many features they share with the best known."""
+        cell = Cell((), (), (self._levels.times(self.space.scale),), bound, len(STAGES))
+        self._trim(FEWEST)
+        first = self.space.basis.T @ direction
+        tree = CountTree(self.space.basis, (), (cell,), {}, known)
+        return self._advanced(tree, [0], first / max(float(np.linalg.norm(first)), np.finfo(float).tiny))
+
+    def step(self, tree: CountTree) -> CountTree:
+        """Work on the cells with the largest bounds, as many as there are threads."""
+        if tree.basis is not self.space.basis:  # as another process left it
+            self.space.take_up(tree.basis)
+        worst = tree.worst()[: threads_allowed()]
+        enough = self._enough(tree.known)
+        return self._advanced(
+            tree, [number for number in worst if tree.cells[number].bound > enough or number == worst[0]]
+        )
+
+    # --- one step -----------------------------------------------------------------------------------------------------
+
+    def _advanced(self, tree: CountTree, numbers: list[int], first: Vector | None = None) -> CountTree:
+        """Solve some cells more closely, and split those for which that was done."""
+        groups, splits, cells, known = list(tree.groups), dict(tree.splits), list(tree.cells), tree.known
+        places, tasks = list[int](), list[_Task]()
+        for number in numbers:
+            cell = cells[number]
+            model = self._model(cell, tuple(groups))
+            if cell.stage < len(STAGES):
+                places.append(number)
+                tasks.append(_Task(cell, model, cell.stage))
+                continue
+            found = self._cut(cell, model, first)
+            if found is None:  # nothing to split: it stays what it is
+                continue
+            known = self._improved(known, found.suggested)
+            if found.fresh is not None:
+                groups.append(found.fresh)
+            parts = self._parts(cell, found, len(groups) - 1)
+            splits[number] = Split(parts[0].groups[_position(found, cell)], found.most, (len(cells), len(cells) + 1))
+            model = self._model(parts[0], tuple(groups))
+            for part in parts:
+                places.append(len(cells))
+                cells.append(part)
+                tasks.append(_Task(part, model if part is parts[0] else self._model(part, tuple(groups)), 0))
+        for place, cell in zip(places, self._solved(tasks), strict=True):
+            cells[place] = cell
+        return CountTree(self.space.basis, tuple(groups), tuple(cells), splits, known)
+
+    def _model(self, cell: Cell, groups: tuple[Indices, ...]) -> CellModel:
+        return CellModel(self.space, members(cell, groups, self.space.features.size), self._unevenness)
+
+    def _cut(self, cell: Cell, model: CellModel, first: Vector | None) -> Cut | None:
+        smoothing = STAGES[-1][0] * cell.bound / self.space.scale
+        density = model.density(self._near(cell), self._vertices(cell, model), smoothing)
+        along = to_vector(self.space.along)
+        return cut(cell, model.members, along, density, self._sparsity, first)
+
+    def _parts(self, cell: Cell, found: Cut, newest: int) -> tuple[Cell, Cell]:
+        """Return the two sides of a cut, with the levels of the cell to begin with."""
+        groups, counts, levels = cell.groups, cell.counts, cell.levels
+        if found.fresh is not None:
+            groups, counts = (*groups, newest), (*counts, (0, min(found.fresh.size, self._sparsity)))
+            levels = (*levels, levels[0])
+        at = _position(found, cell)
+        low, high = counts[at]
+        sides = []
+        for part in ((low, found.most), (found.most + 1, high)):
+            sides.append(Cell(groups, (*counts[:at], part, *counts[at + 1 :]), levels, cell.bound))
+        return sides[0], sides[1]
+
+    def _solved(self, tasks: list[_Task]) -> list[Cell]:
+        """Improve levels, several cells at a time, then look at them along directions that were not known."""
+        if not tasks:
+            return []
+        workers = min(threads_allowed(), len(tasks))
+        if workers < 2:
+            return self._corrected(tasks, [self._descended(task) for task in tasks])
+        with one_thread_each(workers), ThreadPoolExecutor(workers) as pool:
+            contexts = [copy_context() for _ in tasks]
+            jobs = [pool.submit(own.run, self._descended, task) for own, task in zip(contexts, tasks, strict=True)]
+            cells = [job.result() for job in jobs]
+        return self._corrected(tasks, cells)
+
+    def _descended(self, task: _Task) -> Cell:
+        """Minimise the smoothed bound of a cell."""
+        cell, model = task.cell, task.model
+        vertices = self._vertices(cell, model)
+        if not vertices:
+            return replace(cell, levels=(), bound=0.0, stage=len(STAGES))
+        bases = self._near(cell)
+        smoothing, steps = STAGES[task.stage]
+        relative = smoothing * cell.bound / self.space.scale
+        still = np.zeros(sum(own.steps() for own in bases))
+        best: tuple[float, float, Vector] = (math.inf, math.inf, still)
+
+        def function(step: Vector) -> tuple[float, Vector]:
+            nonlocal best
+            self.evaluations += 1
+            try:
+                found = model.evaluate(bases, step, vertices, relative)
+            except np.linalg.LinAlgError:  # a frame that is singular, or not a number
+                return math.inf, still
+            if not math.isfinite(found.value) or not np.isfinite(found.gradient).all():
+                return math.inf, still
+            if found.value < best[0]:
+                best = found.value, found.largest, step.copy()
+            return found.value, found.gradient
+
+        with at_most_threads(1):
+            stop: Callable[[float], bool] = lambda _: self._late()  # noqa: E731
+            descend(function, still, steps=steps, tolerance=ENDED * relative, stop=stop, memory=MEMORY)
+        levels = tuple(own.times(self.space.scale) for own in moved(bases, best[2]))
+        return replace(cell, levels=levels, bound=min(best[1] * self.space.scale, cell.bound), stage=task.stage + 1)
+
+    def _corrected(self, tasks: list[_Task], cells: list[Cell]) -> list[Cell]:
+        """Know what leading eigenvectors are multiplied into, which takes two walks, and bound the cells with that."""
+        space = self.space
+        if space.whole:
+            return cells
+        live = [number for number, cell in enumerate(cells) if cell.levels]
+        panels = [self._bounded(cells[number], tasks[number].model)[1] for number in live]
+        self._trim(MOST - sum(panel.shape[1] for panel in panels))
+        if panels:
+            space.add(space.combined(space.there(np.concatenate(panels, axis=1))))
+        for number in live:
+            model = CellModel(space, tasks[number].model.members, self._unevenness)
+            bound = self._bounded(cells[number], model)[0] * space.scale
+            cells[number] = replace(cells[number], bound=min(bound, tasks[number].cell.bound))
+        return cells
+
+    def _trim(self, most: int) -> None:
+        """Forget directions that hardly matter: every evaluation costs their number squared."""
+        space, fewest = self.space, max(FEWEST, self._levels.width + FEWEST // 2)
+        if space.known > max(most, fewest) and not space.whole:
+            trimmed(space, self._levels, space.model(self._unevenness), space.most - fewest)
+
+    def _bounded(self, cell: Cell, model: CellModel) -> tuple[float, Any]:
+        return model.bound(self._near(cell), self._vertices(cell, model))
+
+    def _near(self, cell: Cell) -> list[Levels]:
+        return [own.times(1 / self.space.scale) for own in cell.levels]
+
+    def _vertices(self, cell: Cell, model: CellModel) -> list[tuple[int, ...]]:
+        return vertices_of(cell, [mine.size for mine in model.members], self._sparsity)
+
+
+def _position(found: Cut, cell: Cell) -> int:
+    return len(cell.groups) if found.position is None else found.position

@@ -1,0 +1,90 @@
+"""Levels that are matrices, for cells of supports told apart by how many features they have in some groups."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from certpca.bounds.count_tree.cells import CountTree
+from certpca.bounds.count_tree.evidence import tree_evidence, tree_of
+from certpca.bounds.count_tree.search import CountSearch
+from certpca.bounds.goals import Known
+from certpca.bounds.proof_search import ProofSearch
+from certpca.bounds.stalling import Stall
+from certpca.runtime.arrays import Indices
+from certpca.runtime.resumable import resumable
+
+ORDER = 38
+KINDS = ("count-tree",)
+FEWEST_CELLS = 4  # that must be proved in time to begin
+MORE_CELLS = 4  # that a step adds at most, about
+BETTER = 1e-6  # relative: what a support must promise to be looked at
+
+
+def applies(search: ProofSearch) -> bool:
+    """Whether there are levels for all supports to go on from, and something to gain in time."""
+    levels = search.shared.levels
+    if levels is None or levels[0].aim.sparsity != search.sparsity or not search.goal.over_supports:
+        return False
+    return not search.finished() and search.fits(2 * FEWEST_CELLS * _leaf(search))
+
+
+def seconds(search: ProofSearch) -> float:
+    """Return nothing: cells are split while there is time to prove all of them."""
+    del search
+    return 0.0
+
+
+def make(search: ProofSearch) -> None:
+    """Split cells, the one with the largest bound first."""
+    assert search.shared.levels is not None
+    rounds, at = search.shared.levels
+    incumbent, goal, progress = search.incumbent, search.goal, search.progress
+    levels, unevenness = rounds.taken_up(at)
+
+    def improved(known: Known, supports: Sequence[Indices]) -> Known:
+        for support in supports:
+            found = incumbent.refitted(support)
+            if found.objective > known.objective * (1 + BETTER):
+                image = np.zeros(search.operator.size)
+                image[found.support] = found.loadings
+                known = incumbent.improved(found, [image])
+        incumbent.best = known if known.objective > incumbent.objective else incumbent.best
+        return incumbent.best
+
+    def enough(known: Known) -> float:
+        return known.objective / (1 - goal.target_gap)
+
+    cells = CountSearch(rounds.space, levels, unevenness, search.sparsity, enough, improved, progress.late)
+
+    def start() -> CountTree:
+        panel = np.zeros((search.operator.size, 1))
+        panel[incumbent.best.support, 0] = incumbent.best.loadings
+        direction = rounds.space.combined(search.operator.adopt(panel))[:, 0]
+        return cells.start(incumbent.best, direction, at.best.bound)
+
+    stall, leaf = Stall(progress), _leaf(search)
+
+    def over(tree: CountTree) -> bool:
+        objective = tree.known.objective
+        return goal.reached(objective, tree.bound) or stall.over(objective, tree.bound)
+
+    found = resumable(
+        cells.step,
+        start,
+        progress,
+        "counts",
+        CountTree,
+        enough=over,
+        tell=lambda tree: (tree.known.objective, tree.bound, f"{len(tree.leaves())} cells"),
+        late=lambda tree: progress.late((len(tree.leaves()) + MORE_CELLS) * leaf),
+    )
+    if found.known.objective > incumbent.objective:
+        incumbent.best = found.known
+    if search.improves(found.bound):
+        search.offer(search.proved_once("counts-certificate", "count-tree", tree_evidence(found), tree_of(found)))
+    search.over = search.finished()
+
+
+def _leaf(search: ProofSearch) -> float:
+    levels = search.shared.levels
+    return 0.0 if levels is None else search.costs.level(levels[1].levels.width)

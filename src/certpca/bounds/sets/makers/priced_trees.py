@@ -1,0 +1,37 @@
+"""Prices of features and search trees, for disjoint supports among up to some hundreds of features."""
+
+import numpy as np
+
+from certpca.bounds.sets.prices.branching import AssignmentSearch
+from certpca.bounds.sets.search import SetSearch
+from certpca.operators import on_host
+from certpca.runtime.limits import limits
+
+ORDER = 40
+KINDS = ("priced-trees",)
+PROOF = 0.2  # time to prove a search, as a share of the search
+
+
+def applies(search: SetSearch) -> bool:
+    """Whether the matrix is small enough to be searched."""
+    return search.problem == "disjoint" and search.operator.size <= limits().searched_supports
+
+
+def make(search: SetSearch) -> None:
+    """Find prices, split the problem where these leave a gap, and let the result be proved."""
+    operator, progress = on_host(search.operator), search.progress
+    matrix = operator.submatrix(np.arange(operator.size))
+    begin = progress.seconds
+
+    def late() -> bool:
+        return progress.exhausted or progress.late(PROOF * (progress.seconds - begin))
+
+    supports = [component.support for component in search.components]
+    inner = AssignmentSearch(matrix, search.sparsities, supports, search.goal.target_gap, late)
+    while inner.step() and not late() and inner.bound > inner.target:
+        progress.tick(max(inner.value, search.objective), inner.bound)
+    if inner.value > search.objective * (1 + 1e-12):
+        search.components = tuple(search.refitted(support) for support in inner.best)
+    if search.improves(inner.bound):
+        tree, evidence = inner.certificate()
+        search.offer(search.proved("priced-trees", evidence, tree))

@@ -1,0 +1,224 @@
+"""Branch and bound over assignments: features are given to components, or to none, until prices prove enough.
+
+Every part that is visited gets prices, and search trees that prove a bound at these; it is closed where that is good
+enough, and else split. Components that differ much have prices at which many supports are worth nearly the same: giving
+away the dearest feature tells them apart, and what is left is easy. So parts are split for two reasons: because the
+linear program takes fractions of supports, or because its prices are hard to prove.
+"""
+
+import heapq
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from certpca.bounds.sets.prices.assignments import Assignment, Priced, Slot
+from certpca.bounds.sets.prices.generation import Generated, Generation
+from certpca.bounds.sets.prices.master import Pool, eligible, most_divided
+from certpca.bounds.support_tree.nodes import Operation, Tree
+from certpca.bounds.support_tree.search import TreeSearch
+from certpca.results.evidence_forms import within
+from certpca.runtime.arrays import Indices, Vector
+
+SPARE = 0.5  # share of what the bound may exceed the objective by that prices use up; the rest is for the trees
+ROUNDINGS = 1e-8  # share of the objective that a tree need not prove
+AGAIN = 3  # times that prices are found anew because a tree met a better support
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Nodes of a search tree, the same where a bound is `far` times as far off as it may be, and parts in all."""
+
+    nodes: int = 40
+    few: int = 3
+    far: float = 20.0
+    parts: int = 2000
+
+
+@dataclass(slots=True, eq=False)
+class Proof:
+    """Prices with search trees, and the bound they prove."""
+
+    priced: Priced
+    trees: list[tuple[list[list[Operation]], dict[str, Any]]]
+    bound: float
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """A part of the problem: where it stands, what proves its bound, and how it was split."""
+
+    assignment: Assignment
+    bound: float
+    proof: Proof | None = None
+    feature: int = -1
+    none: "Part | None" = None
+    into: list[tuple[int, "Part"]] = field(default_factory=list)
+
+    def parts(self) -> list["Part"]:
+        """Return what it was split into."""
+        return [] if self.none is None else [self.none, *(part for _, part in self.into)]
+
+    def proved(self) -> float:
+        """Return the best bound: its own, or the worst of its parts."""
+        own = math.inf if self.proof is None else self.proof.bound
+        parts = self.parts()
+        return min(own, max(part.proved() for part in parts)) if parts else own
+
+
+class AssignmentSearch:
+    """The search for prices, and parts, that prove a bound close to the best disjoint supports known."""
+
+    def __init__(
+        self,
+        matrix: Vector,
+        sparsities: tuple[int, ...],
+        supports: list[Indices],
+        target_gap: float,
+        late: Callable[[], bool],
+        effort: Effort | None = None,
+    ) -> None:
+        self.matrix, self.sparsities, self.target_gap, self.late = matrix, sparsities, target_gap, late
+        self.effort = effort or Effort()
+        self.pool = Pool(matrix)
+        self.generation = Generation(self.pool, late)
+        for support in supports:
+            self.pool.add(support)
+        self.best = list(supports)
+        self.value = sum(self._captured(support) for support in supports)
+        self.root = Part(Assignment.of(sparsities), math.inf)
+        self._open: list[tuple[float, int, Part]] = [(-math.inf, 0, self.root)]
+        self.visited = 0
+
+    def _captured(self, support: Indices) -> float:
+        return float(np.linalg.eigvalsh(self.matrix[np.ix_(support, support)])[-1])
+
+    @property
+    def target(self) -> float:
+        """The bound that is good enough."""
+        return self.value * (1 + self.target_gap)
+
+    @property
+    def bound(self) -> float:
+        """What is proved."""
+        return self.root.proved()
+
+    def step(self) -> bool:
+        """Visit the part with the largest bound; say whether there is another."""
+        while self._open:
+            part = heapq.heappop(self._open)[2]
+            if part.bound > self.target:
+                self._visit(part)
+                break
+        return bool(self._open) and self.visited < self.effort.parts
+
+    def _visit(self, part: Part) -> None:
+        self.visited += 1
+        generated = self._generated(part)
+        for _ in range(AGAIN):
+            part.proof, met = self._proof(part.assignment, generated.priced)
+            part.bound = min(part.bound, part.proof.bound)
+            if part.bound <= self.target or not met or self.late():
+                break
+            generated = self._generated(part)
+        if part.bound <= self.target or self.late():
+            return
+        feature = self._feature(part.assignment, generated)
+        if feature is None:
+            return
+        none, into = part.assignment.split(feature)
+        part.feature, part.none = feature, Part(none, part.bound)
+        part.into = [(component, Part(inner, part.bound)) for component, inner in into]
+        for number, inner in enumerate(part.parts()):
+            heapq.heappush(self._open, (-inner.bound, (self.visited << 8) + number, inner))
+
+    def _generated(self, part: Part) -> Generated:
+        generated = self.generation.run(part.assignment, 0.0)
+        if generated.value > self.value * (1 + ROUNDINGS):
+            self._combine(generated)
+        spare = SPARE * (self.target - generated.value)
+        return self.generation.run(part.assignment, spare) if spare > 0 else generated
+
+    def _combine(self, generated: Generated) -> None:
+        """Take the best disjoint supports among all that were met."""
+        chosen = generated.master.best_combination()
+        value = sum(self.pool.values[number] for _, number in chosen)
+        if len(chosen) == len(self.sparsities) and value > self.value * (1 + ROUNDINGS):
+            slots = [generated.master.slots[slot].sparsity for slot, _ in chosen]
+            ordered: list[Indices] = []
+            for sparsity in self.sparsities:
+                place = slots.index(sparsity)
+                slots[place] = -1
+                ordered.append(self.pool.supports[chosen[place][1]])
+            self.best, self.value = ordered, value
+
+    def _proof(self, assignment: Assignment, priced: Priced) -> tuple[Proof, bool]:
+        """Bound what components are worth by search trees; say whether one of them met a better support."""
+        spare = max(self.target - priced.bound, ROUNDINGS * self.value)
+        tolerance = max(spare, self.target_gap * self.value * SPARE) / len(self.sparsities)
+        bound, trees, met = float(priced.prices.sum()), [], False
+        for slot, worth in zip(assignment.slots(), priced.worth, strict=True):
+            search, tree = self._searched(assignment, slot, priced.prices, tolerance)
+            trees.append(search.certificate(tree))
+            bound += slot.copies * tree.upper_bound
+            if tree.value > worth + ROUNDINGS * self.value:
+                met |= self.pool.add(tree.best.support)
+        return Proof(priced, trees, bound), met
+
+    def _searched(
+        self, assignment: Assignment, slot: Slot, prices: Vector, tolerance: float
+    ) -> tuple[TreeSearch, Tree]:
+        size = self.matrix.shape[0]
+        free, masks = assignment.free(size), self.pool.masks()
+        search = TreeSearch(self.matrix, slot.sparsity, 0.0, prices=prices, tolerance=tolerance)
+        known = np.flatnonzero(eligible(masks, slot, free))
+        worth = np.array(self.pool.values)[known] - masks[known] @ prices
+        inside = np.array(slot.inside, dtype=np.intp)
+        begin = self.pool.supports[int(known[worth.argmax()])] if known.size else inside
+        tree = search.start(begin, inside, free)
+        nodes = self.effort.nodes
+        while tree.open and tree.nodes < nodes and tree.upper_bound > tree.value + tolerance:
+            tree = search.step(tree, self.late)
+            if tree.upper_bound > tree.value + self.effort.far * tolerance:
+                nodes = self.effort.few
+            if self.late():
+                break
+        return search, tree
+
+    def _feature(self, assignment: Assignment, generated: Generated) -> int | None:
+        """Return the feature to give away: one that fractions disagree about, or else the dearest."""
+        free = assignment.free(self.matrix.shape[0])
+        if generated.value > self.target:
+            divided = most_divided(generated.master.use, generated.taken, free.tolist())
+            if divided is not None:
+                return divided
+        if free.size == 0 or all(slot.full for slot in assignment.slots()):
+            return None
+        return int(free[np.argmax(generated.priced.prices[free])])
+
+    def certificate(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """Return the tree in plain lists and numbers, and its evidence."""
+        records: list[dict[str, Any]] = []
+        evidence: dict[str, Any] = {}
+        order = [self.root]  # which grows while it is walked over
+        leaves = 0
+        for part in order:
+            parts = part.parts()
+            if parts and max(inner.proved() for inner in parts) < (
+                math.inf if part.proof is None else part.proof.bound
+            ):
+                first = len(order)
+                order += parts
+                into = [[component, first + 1 + place] for place, (component, _) in enumerate(part.into)]
+                records.append({"split": part.feature, "none": first, "into": into})
+                continue
+            assert part.proof is not None
+            own: dict[str, Any] = {"prices": part.proof.priced.prices}
+            for slot, (_, arrays) in enumerate(part.proof.trees):
+                own |= within(f"slot{slot}", arrays)
+            evidence |= within(f"leaf{leaves}", own)
+            records.append({"leaf": leaves, "slots": [tree for tree, _ in part.proof.trees]})
+            leaves += 1
+        return records, evidence

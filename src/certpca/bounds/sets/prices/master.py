@@ -1,0 +1,142 @@
+"""The linear program over supports that are known: which of them to combine, and what features are worth.
+
+    max Σ λ(S) z_S,    every feature in at most one support, of each slot as many as it has copies;
+
+its dual variables are the prices and what a component of each slot is worth.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certpca.bounds.sets.prices.assignments import Assignment, Priced, Slot
+from certpca.runtime.arrays import Indices, Vector
+
+MOST_SECONDS = 5.0  # for the best combination of known supports
+Masks = NDArray[np.bool_]
+
+
+@dataclass(slots=True, eq=False)
+class Pool:
+    """Supports that were met, and what each captures."""
+
+    matrix: Vector
+    supports: list[Indices] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    _known: set[bytes] = field(default_factory=set)
+    _masks: list[Masks] = field(default_factory=list)
+
+    def add(self, support: Indices) -> bool:
+        """Add a support unless it is there."""
+        support = np.sort(support).astype(np.intp)
+        if support.size == 0 or support.tobytes() in self._known:
+            return False
+        self._known.add(support.tobytes())
+        mask = np.zeros(self.matrix.shape[0], dtype=bool)
+        mask[support] = True
+        self.supports.append(support)
+        self._masks.append(mask)
+        self.values.append(float(np.linalg.eigvalsh(self.matrix[np.ix_(support, support)])[-1]))
+        return True
+
+    def masks(self) -> Masks:
+        """Return the supports as rows."""
+        return np.array(self._masks, dtype=bool).reshape(-1, self.matrix.shape[0])
+
+
+def eligible(masks: Masks, slot: Slot, free: Indices) -> Masks:
+    """Mark the supports that a component of the slot may have."""
+    allowed = np.zeros(masks.shape[1], dtype=bool)
+    allowed[free] = True
+    allowed[list(slot.inside)] = True
+    held = masks[:, list(slot.inside)].all(axis=1)
+    return np.asarray(held & ~(masks & ~allowed).any(axis=1) & (masks.sum(axis=1) <= slot.sparsity))
+
+
+class Master:
+    """The program of one assignment with the supports that the pool has now."""
+
+    def __init__(self, pool: Pool, assignment: Assignment) -> None:
+        from scipy.sparse import csr_matrix
+
+        self.slots = assignment.slots()
+        self.copies = np.array([slot.copies for slot in self.slots], dtype=np.float64)
+        size = pool.matrix.shape[0]
+        free, masks = assignment.free(size), pool.masks()
+        chosen = [np.flatnonzero(eligible(masks, slot, free)) for slot in self.slots]
+        self.which = np.concatenate(chosen)
+        self.slot_of = np.repeat(np.arange(len(chosen)), [part.size for part in chosen])
+        self.values = np.array(pool.values)[self.which]
+        self.open = np.zeros(size, dtype=bool)
+        self.open[free] = True
+        # What is given away has no price.
+        self.use = csr_matrix((masks[self.which] & self.open).T.astype(np.float64))
+        columns = np.arange(self.which.size)
+        self.pick = csr_matrix((np.ones(columns.size), (self.slot_of, columns)), shape=(len(self.slots), columns.size))
+        self.size = size
+
+    def solved(self) -> tuple[Priced, Vector]:
+        """Return prices, and how much of each support is taken."""
+        from scipy.optimize import linprog
+        from scipy.sparse import vstack
+
+        found = linprog(
+            -self.values,
+            A_ub=vstack([self.use, self.pick]).tocsr(),
+            b_ub=np.concatenate([np.ones(self.size), self.copies]),
+            method="highs",
+        )
+        duals = np.maximum(-found.ineqlin.marginals, 0.0)
+        return Priced(duals[: self.size], duals[self.size :], self.copies), np.asarray(found.x)
+
+    def centred(self, bound: float, taken: Vector) -> tuple[Priced, float]:
+        """Return prices that prove `bound` and keep all supports that are not taken as far below as can be."""
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_matrix, hstack, vstack
+
+        count = len(self.slots)
+        loose = csr_matrix((taken <= 0).astype(np.float64)[:, None])
+        below = hstack([-self.use.T, -self.pick.T, loose])
+        total = csr_matrix(np.concatenate([np.ones(self.size), self.copies, [0.0]])[None, :])
+        cost = np.zeros(self.size + count + 1)
+        cost[-1] = -1.0
+        found = linprog(
+            cost,
+            A_ub=vstack([below, total]).tocsr(),
+            b_ub=np.concatenate([-self.values, [bound]]),
+            bounds=[(0, None)] * (self.size + count) + [(0, max(bound, 1e-300))],
+            method="highs",
+        )
+        if found.x is None:
+            return self.solved()[0], 0.0
+        prices, worth = found.x[: self.size] * self.open, found.x[self.size : -1]
+        return Priced(np.maximum(prices, 0.0), np.maximum(worth, 0.0), self.copies), float(found.x[-1])
+
+    def best_combination(self) -> list[tuple[int, int]]:
+        """Return the best disjoint supports among the known ones, as slots and numbers in the pool."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        found = milp(
+            -self.values,
+            constraints=[
+                LinearConstraint(self.use, -np.inf, 1.0),
+                LinearConstraint(self.pick, self.copies, self.copies),
+            ],
+            integrality=np.ones(self.values.size),
+            bounds=Bounds(0, 1),
+            options={"time_limit": MOST_SECONDS},
+        )
+        if found.x is None:
+            return []
+        chosen = np.flatnonzero(found.x > 0.5)
+        return [(int(self.slot_of[column]), int(self.which[column])) for column in chosen]
+
+
+def most_divided(use: Any, taken: Vector, free: Sequence[int]) -> int | None:
+    """Return the free feature whose supports are the least decided, or None where all are."""
+    doubt = np.asarray(use @ (taken * (1 - np.clip(taken, 0.0, 1.0)))).ravel()
+    best = max(free, key=lambda feature: doubt[feature], default=None)
+    return None if best is None or doubt[best] <= 1e-7 else int(best)

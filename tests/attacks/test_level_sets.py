@@ -1,0 +1,322 @@
+"""No level, price or lifted direction makes the checker claim too little for several components.
+
+The judge is exact: loadings are rational, feasible without any rounding, and so is what they capture. They are made
+from floating-point optima, so that they capture all but the square of a rounding of these.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from certpca import CertificateError
+from certpca.checker.data import Prepared, prepare
+from certpca.checker.level_points import level_of, level_vectors, prices_of
+from certpca.checker.set_rules import rules
+from certpca.results.certificate import Source
+from certpca.results.set_certificate import SetCertificate
+from tests.attacks.exact_arithmetic import FORMS, KINDS, Exact, exact, sources
+from tests.attacks.test_l0_level import absurd, data, definite, evidence_for, exact_level, ordinary, rational
+
+PROBLEM_OF = {"shared-level": "shared", "uncorrelated-level": "uncorrelated", "priced-level": "disjoint"}
+MANY = 60  # choices of supports that are looked at
+
+Loadings = list[list[Fraction]]  # y_t with x_t = N^1/2 y_t, over all features
+
+
+# --- the judge --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Pencil:
+    """The matrix as N^-1/2 C N^-1/2: forms of x = N^1/2 y are rational in y."""
+
+    judge: Exact
+
+    def form(self, y: list[Fraction], z: list[Fraction]) -> Fraction:
+        products = self.judge.products
+        return sum((y[i] * products[i][j] * z[j] for i in _held(y) for j in _held(z)), Fraction(0))
+
+    def inner(self, y: list[Fraction], z: list[Fraction]) -> Fraction:
+        return sum((y[i] * self.judge.norms[i] * z[i] for i in _held(y)), Fraction(0))
+
+    def captured(self, loadings: Loadings) -> Fraction:
+        return sum((self.form(y, y) / self.inner(y, y) for y in loadings), Fraction(0))
+
+    def rational(self, support: tuple[int, ...], x: np.ndarray) -> list[Fraction]:
+        """Return y for floating-point loadings x on a support."""
+        size = len(self.judge.norms)
+        norms = np.sqrt(np.array([float(norm) for norm in self.judge.norms]))
+        y = [Fraction(0)] * size
+        for place, value in zip(support, x, strict=True):
+            y[place] = Fraction(float(value)) / Fraction(float(norms[place]) or 1.0)
+        return y
+
+    def orthogonalised(self, y: list[Fraction], others: Loadings, conditions: Loadings) -> list[Fraction] | None:
+        """Project y so that its products with some vectors vanish exactly, without leaving its support."""
+        held = _held(y)
+        kept: Loadings = []
+        for condition in conditions:
+            g = [condition[i] if i in held else Fraction(0) for i in range(len(y))]
+            for other in kept:
+                share = _dot(g, other) / _dot(other, other)
+                g = [a - share * b for a, b in zip(g, other, strict=True)]
+            if any(g):
+                kept.append(g)
+        for g in kept:
+            share = _dot(y, g) / _dot(g, g)
+            y = [a - share * b for a, b in zip(y, g, strict=True)]
+        del others
+        return y if any(y) else None
+
+
+def _held(y: list[Fraction]) -> list[int]:
+    return [place for place, value in enumerate(y) if value]
+
+
+def _dot(y: list[Fraction], z: list[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(y, z, strict=True)), Fraction(0))
+
+
+def eigenvectors(matrix: np.ndarray, support: tuple[int, ...]) -> np.ndarray:
+    return np.linalg.eigh(matrix[np.ix_(support, support)])[1][:, ::-1]
+
+
+def feasible(problem: str, judge: Exact, sparsities: tuple[int, ...], rng: np.random.Generator) -> list[Fraction]:
+    """Return what many feasible choices capture, each exactly."""
+    pencil, matrix = Pencil(judge), judge.floats()
+    size = matrix.shape[0]
+    found = []
+    for _ in range(MANY):
+        if problem == "shared" or (problem == "uncorrelated" and rng.random() < 0.5):
+            every = list(combinations(range(size), min(*sparsities, size)))
+            support = every[rng.integers(len(every))]
+            vectors = eigenvectors(matrix, support)[:, : len(sparsities)]
+            # Eigenvectors on one support are orthogonal and uncorrelated at once; their span captures what they do.
+            found.append(_span_captures(pencil, [pencil.rational(support, x) for x in vectors.T]))
+            continue
+        order = rng.permutation(size)
+        loadings: Loadings = []
+        for sparsity in sparsities:
+            free = order if problem == "disjoint" else rng.permutation(size)
+            support = tuple(sorted(int(place) for place in free[:sparsity]))
+            order = order[sparsity:] if problem == "disjoint" else order
+            if not support:
+                continue
+            y = pencil.rational(support, eigenvectors(matrix, support)[:, 0])
+            if problem == "uncorrelated":
+                images = [[_dot(row, other) for row in judge.products] for other in loadings]
+                projected = pencil.orthogonalised(y, loadings, images)
+                if projected is None:
+                    continue
+                y = projected
+                assert all(pencil.form(y, other) == 0 for other in loadings)
+            if any(y):
+                loadings.append(y)
+        found.append(pencil.captured(loadings))
+    return found
+
+
+def _span_captures(pencil: Pencil, columns: Loadings) -> Fraction:
+    """Return tr((YᵀNY)⁻¹YᵀCY), by orthogonalising exactly."""
+    kept: Loadings = []
+    for column in columns:
+        y = column
+        for other in kept:
+            share = pencil.inner(y, other) / pencil.inner(other, other)
+            y = [a - share * b for a, b in zip(y, other, strict=True)]
+        if any(y):
+            kept.append(y)
+    return pencil.captured(kept)
+
+
+# --- evidence ---------------------------------------------------------------------------------------------------------
+
+
+def with_more(rng: np.random.Generator, kind: str, prepared: Prepared, scale: float) -> dict[str, Any]:
+    """Return a level, with prices or lifted directions that are sensible or absurd."""
+    evidence = evidence_for(rng, prepared.depth, scale)
+    if kind == "priced-level":
+        if rng.random() < 0.15:
+            return evidence
+        priced = np.flatnonzero(rng.random(prepared.size) < 0.7)
+        priced = priced if priced.size else np.arange(1)
+        prices = scale * rng.exponential(size=priced.size) if rng.random() < 0.7 else np.abs(absurd(rng, priced.shape))
+        return evidence | {"priced": priced, "prices": np.nan_to_num(prices)}
+    width = int(rng.integers(0, prepared.depth + 1))
+    lifted = np.sqrt(scale) * rng.standard_normal((prepared.depth, width))
+    lifted = lifted if rng.random() < 0.7 else absurd(rng, lifted.shape)
+    return evidence | {"lifted": lifted}
+
+
+def drafted(
+    kind: str, size: int, sparsities: tuple[int, ...], evidence: dict[str, Any], problem: str | None = None
+) -> SetCertificate:
+    return SetCertificate(
+        kind=kind,
+        problem=problem or PROBLEM_OF[kind],
+        size=size,
+        sparsities=sparsities,
+        upper_bound=np.inf,
+        matrix="",
+        normalisation={},
+        fingerprint="",
+        supports=(),
+        loadings=(),
+        evidence=evidence,
+    )
+
+
+# --- the property -----------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    kind=st.sampled_from(sorted(PROBLEM_OF)),
+    table=st.sampled_from(KINDS),
+    form=st.sampled_from(FORMS),
+)
+def test_no_evidence_proves_too_much(seed: int, kind: str, table: str, form: str) -> None:
+    rng = np.random.default_rng(seed)
+    source = sources(rng, table, form)
+    size = source.values.shape[1]
+    judge = exact(source, 1)
+    if judge is None:
+        return
+    count = int(rng.integers(1, min(size, 3) + 1))
+    sparsities = tuple(int(k) for k in rng.integers(1, size + 1, count))
+    if PROBLEM_OF[kind] == "shared":
+        sparsities = (max(sparsities),) * count
+    optimum = float(np.linalg.eigvalsh(judge.floats())[-1])
+    scale = max(float(min(judge.unit, Fraction(10) ** 300)) * abs(optimum) / max(sparsities), 0.0)
+    try:
+        with np.errstate(all="ignore"):
+            prepared = prepare(source)
+            certificate = drafted(kind, size, sparsities, with_more(rng, kind, prepared, scale))
+            bound = rules()[kind].prove(prepared, certificate, 0.0).bound
+    except CertificateError:
+        return
+    if not np.isfinite(bound):
+        return
+    proved = Fraction(bound) * Fraction(prepared.unit)
+    assert max(feasible(PROBLEM_OF[kind], judge, sparsities, rng)) <= proved
+
+
+@pytest.mark.parametrize("kind", sorted(PROBLEM_OF))
+def test_the_property_could_fail(kind: str, rng: np.random.Generator) -> None:
+    """Good evidence is so near to what the judge finds that a bound a third lower is caught."""
+    source = Source("data", np.outer(rng.standard_normal(6), [3.0, 3.0, 2.0, 0.1]) + 0.01 * rng.standard_normal((6, 4)))
+    judge = exact(source, 1)
+    assert judge is not None
+    prepared = prepare(source)
+    columns = prepared.block(slice(0, 4))
+    direction = np.linalg.svd(columns)[0][:, :1]
+    level = float((columns[:, 2] @ direction[:, 0]) ** 2) * prepared.unit
+    more = {"lifted": np.zeros((prepared.depth, 0))}
+    if kind == "priced-level":
+        more = {"priced": np.arange(2), "prices": np.full(2, 0.01 * level)}
+    evidence = {
+        "directions": direction,
+        "matrix": np.array([level * 0.9]),
+        "level": np.float64(0.1 * level),
+        "frame": np.array([[1 / np.sqrt(level)]]),
+        "weights": np.array([level, 1e-6 * level]),
+        **more,
+    }
+    certificate = drafted(kind, 4, (2,), evidence)
+    proved = Fraction(rules()[kind].prove(prepared, certificate, 0.0).bound) * Fraction(prepared.unit)
+    best = max(feasible(PROBLEM_OF[kind], judge, (2,), rng))
+    assert proved * Fraction(2, 3) < best <= proved
+
+
+# --- single dual matrices against rational numbers --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_every_dual_matrix_is_above_its_form_with_its_price(seed: int) -> None:
+    """Y_i − a_ia_iᵀ + R + w_iI ⪰ 0 in rational numbers, once the stray of z_i is allowed for."""
+    rng = np.random.default_rng(seed)
+    prepared = data(rng)
+    try:
+        with np.errstate(all="ignore"):
+            evidence = with_more(rng, "priced-level", prepared, 0.3 * prepared.unit)
+            level, prices = level_of(prepared, evidence), prices_of(prepared, evidence)
+    except CertificateError:
+        return
+    if not np.isfinite(level.size) or max(level.size, prices.max()) > 1e6:
+        return
+    columns, whole = prepared.block(slice(0, prepared.size)), exact_level(level)
+    for feature in range(prepared.size):
+        a = columns[:, [feature]]
+        z, square = level_vectors(a, level, prices[[feature]])
+        length, stray = float(np.linalg.norm(z)), square**0.5
+        room = Fraction((2 * length * stray + square) * (1 + 1e-9)) + Fraction(1, 10**30)
+        rows, mine, price = rational(a), rational(z), Fraction(float(prices[feature]))
+        left = [
+            [
+                mine[i][0] * mine[j][0] - rows[i][0] * rows[j][0] + whole[i][j] + (room + price if i == j else 0)
+                for j in range(len(rows))
+            ]
+            for i in range(len(rows))
+        ]
+        assert definite(left)
+
+
+# --- what must be refused ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "why"),
+    [
+        ("priced-level", {"prices": np.array([0.1, -1e-300])}, "negative"),
+        ("priced-level", {"prices": np.array([0.1, np.nan])}, "not finite"),
+        ("priced-level", {"prices": np.array([0.1, 1e300])}, "too large"),
+        ("priced-level", {"prices": np.array([0.1])}, "not one for each"),
+        ("priced-level", {"priced": np.array([1, 1])}, "not sorted"),
+        ("priced-level", {"priced": np.array([1, 9])}, "out of range"),
+        ("shared-level", {"lifted": np.zeros((3, 1))}, "wrong form"),
+        ("shared-level", {"lifted": np.zeros((4, 5))}, "wrong form"),
+        ("shared-level", {"lifted": np.full((4, 1), np.inf)}, "not finite"),
+        ("shared-level", {"lifted": np.full((4, 1), 1e200)}, "too large"),
+        ("shared-level", {"prices": np.array([0.1, 0.1])}, "no prices"),
+        ("uncorrelated-level", {"prices": np.array([0.1, 0.1])}, "no prices"),
+        ("uncorrelated-level", {"level": np.float64(-1.0)}, "negative"),
+    ],
+)
+def test_evidence_that_is_none_is_refused(
+    rng: np.random.Generator, kind: str, change: dict[str, Any], why: str
+) -> None:
+    prepared = prepare(Source("data", np.where(rng.random((4, 9)) < 0.5, -0.9, 0.9)))
+    more = {"priced": np.array([2, 5]), "prices": np.array([0.1, 0.2])} if kind == "priced-level" else {}
+    more |= {"lifted": np.zeros((4, 1))} if kind != "priced-level" else {}
+    if "prices" in change and kind != "priced-level":
+        more["priced"] = np.array([2, 5])
+    certificate = drafted(kind, 9, (3, 3), {**ordinary(prepared), **more, **change})
+    with pytest.raises(CertificateError, match=why):
+        rules()[kind].prove(prepared, certificate, 0.0)
+
+
+def test_prices_are_part_of_what_is_remembered(rng: np.random.Generator) -> None:
+    """The same level with other prices is another point."""
+    prepared = data(rng)
+    level = {**ordinary(prepared), "level": np.float64(0.05 * prepared.unit)}
+    bounds = [
+        rules()["priced-level"]
+        .prove(
+            prepared,
+            drafted(
+                "priced-level", 9, (3, 3), {**level, "priced": np.arange(9), "prices": np.full(9, w * prepared.unit)}
+            ),
+            0.0,
+        )
+        .bound
+        for w in (0.0, 0.01, 10.0)
+    ]
+    assert len(set(bounds)) == 3
+    assert bounds[2] >= 90.0
