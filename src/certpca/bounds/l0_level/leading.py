@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from certpca.bounds.l0_level.aim import one_component
 from certpca.bounds.l0_level.search import Found
 from certpca.bounds.l0_level.space import Space
 from certpca.runtime.arrays import Vector
@@ -16,5 +17,5 @@ def leading_of(found: Found, space: Space, sparsity: int, count: int) -> Vector:
     model = space.model(1.0, space.along @ space.there(inside))
     levels = found.levels.times(1 / space.scale)
     _, _, z, other, _, _ = model.factors(levels)
-    _, vectors, _ = model.spectrum(levels, sparsity, model.rows(levels, z, other), other)
-    return np.asarray(space.basis @ (inside @ vectors[:, known - count :]))
+    spectra = model.spectra(levels, one_component(sparsity), model.rows(levels, z, other), other)
+    return np.asarray(space.basis @ (inside @ spectra[0].vectors[:, known - count :]))
