@@ -23,7 +23,8 @@ DIRECTIONS = 32  # that have levels of their own in the end, about
 LEADING = 96  # that a proof by random vectors treats apart, besides those
 IMAGES = 3  # leading eigenvectors of the bound's matrix that suggest better loadings
 WALKS = 8  # at least, that a search takes
-WORTH_A_ROUND = 0.1  # share of the gap that a round must close to be followed by another, where walks are dear
+WORTH_A_ROUND = 0.1  # share of the gap that a round must close to be followed by another where walks are dear,
+SETTLED = 3  # smoothings later: before, a round may only prepare for the next
 
 
 def applies(search: ProofSearch) -> bool:
@@ -67,7 +68,7 @@ def make(search: ProofSearch) -> None:
         rounds = known[0].at(search.sparsity, incumbent.objective, progress.late)
 
     def enough(at: OnLevels) -> bool:
-        slow = operator.cost.dear and at.closed < WORTH_A_ROUND
+        slow = operator.cost.dear and at.stage >= SETTLED and at.closed < WORTH_A_ROUND
         return at.done or slow or goal.reached(incumbent.objective, at.best.bound)
 
     def start() -> OnLevels:
