@@ -1,6 +1,7 @@
 """Levels of data with many samples: no matrix of samples x samples, and random vectors for what evidence leaves."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -168,6 +169,32 @@ def test_what_is_no_level_is_refused(
         evidence["matrix"] = -1e3 * np.abs(certificate.evidence["matrix"])
     with pytest.raises(certpca.CertificateError, match=why):
         certpca.verify(replace(certificate, evidence=evidence), data)
+
+
+def test_arrays_of_other_libraries_get_the_same_certificate(certificate: Certificate, data: np.ndarray) -> None:
+    torch = pytest.importorskip("torch")
+    with with_limits(**MANY):
+        other = certpca.certify(
+            torch.asarray(data), SPARSITY, "svd-threshold", branching=False, budget=certpca.Budget(steps=3)
+        )
+    assert other.kind == "l0-level-random"
+    assert other.upper_bound == pytest.approx(certificate.upper_bound, rel=1e-2)
+    certpca.verify(other, data)
+
+
+def test_files_are_walked_over_seldom(tmp_path: Path) -> None:
+    table = np.asarray(certpca.balding_nichols(DEPTH, SIZE, populations=3, rng=1).data)
+    certpca.write_plink(tmp_path / "few", table)
+    genotypes = certpca.read_plink(tmp_path / "few", memory=1e-4)
+    solution = certpca.solve(table, SPARSITY, "svd-threshold")
+    with with_limits(**MANY, dear_walk=1):
+        found = certpca.certify(genotypes, SPARSITY, solution=solution, branching=False, budget=certpca.Budget(steps=4))
+    assert found.kind == "l0-level-random"
+    assert genotypes.passes < 40
+    before = genotypes.passes
+    certpca.verify(found, genotypes)
+    assert genotypes.passes - before < 20
+    certpca.verify(found, table)  # the same numbers in memory
 
 
 def test_a_lower_claim_is_refused(certificate: Certificate, data: np.ndarray) -> None:
