@@ -14,7 +14,7 @@ Allowance. Let C = |W||g| + |h||a| ≥ |c| with Frobenius norms, ϱ = r + |W|²|
 
     |t − Wᵀc| ≤ γ_{d+m+3}|W|C,   |β − a·c| ≤ γ_{d+m+3}|a|C,   |α − α'| ≤ γ_{d+m+6}(|a|C + r|h|),
     |u − u'| ≤ γ_{d+2m+6}(r|g| + |S||W|C),   |(αa − Wu) − Bc| ≤ γ_{d+2m+8}(|a|² + ϱ)C,
-    |q − cᵀBc| ≤ γ_{2d+3m+16}(β² + ϱC² + 3|a|C|β|),
+    |q − cᵀBc| ≤ γ_{2d+4m+16}(β² + ϱC² + 3|a|C|β|),
 
 which is `level_points` with C in the place of |c|, and what follows is done as there: q is lowered by four times that
 and z is off by at most twice the bound for Bc, divided by √q, which covers the division and the root. The z that is
@@ -102,7 +102,7 @@ def of_features(
     `gram` is WᵀW, `wide` at least the Frobenius norm of W.
     """
     depth, width = level.directions.shape
-    small = gamma(2 * depth + 3 * width + 32)
+    small = gamma(2 * depth + 4 * width + 32)
     if level.size == 0.0:  # R = 0
         return np.ones(squares.size), np.zeros_like(along), 0.0
     sizes = np.sqrt(squares)
@@ -133,7 +133,7 @@ def _shrunk(along: Vector, squares: Vector, level: Level, gram: Vector, wide: fl
     if level.inverse is None:
         return np.ones(squares.size)
     depth, width = level.directions.shape
-    small = gamma(2 * depth + 3 * width + 32)
+    small = gamma(2 * depth + 4 * width + 32)
     with np.errstate(all="ignore"):
         h = 1.0 / level.number
         g = -(level.inverse @ along) * h
