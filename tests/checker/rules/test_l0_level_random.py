@@ -197,6 +197,24 @@ def test_files_are_walked_over_seldom(tmp_path: Path) -> None:
     certpca.verify(found, table)  # the same numbers in memory
 
 
+def test_a_search_goes_on_where_another_process_left_it(data: np.ndarray, tmp_path: Path) -> None:
+    def certified(steps: int) -> Certificate:
+        with with_limits(**MANY):
+            return certpca.certify(
+                data,
+                SPARSITY,
+                "svd-threshold",
+                branching=False,
+                budget=certpca.Budget(steps=steps),
+                checkpoint=tmp_path / "states",
+            )
+
+    first, second = certified(4), certified(1)
+    assert first.kind == second.kind == "l0-level-random"
+    assert second.upper_bound == pytest.approx(first.upper_bound, rel=1e-2)
+    certpca.verify(second, data)
+
+
 def test_a_lower_claim_is_refused(certificate: Certificate, data: np.ndarray) -> None:
     bold = replace(certificate, upper_bound=certificate.upper_bound * 0.99)
     with pytest.raises(certpca.CertificateError, match="proves only"):

@@ -96,6 +96,7 @@ def make(search: ProofSearch) -> None:
         incumbent.best = incumbent.improved(incumbent.best, list(rounds.images(at, IMAGES).T))
     evidence: dict[str, Any] = level_evidence(at.best.directions, at.best.levels)
     if chance:
+        rounds.taken_up(at)  # another process may have made the last round
         width, space = at.best.levels.width, rounds.space
         count = max(min(LEADING, space.known - width, space.features.depth - width), 0)
         leading = leading_of(at.best, space, search.sparsity, count)
