@@ -115,7 +115,7 @@ class ProofCosts:
 
     def pairs(self) -> float:
         """Return the seconds for a look at all pairs of features."""
-        return self._seconds(2.0 * self.size**2 * self.depth, 1e-8 * self.size**2)
+        return self._seconds(2.0 * self.size**2 * self.depth, 1.5e-8 * self.size**2)
 
     def clipped(self, width: int) -> float:
         """Return the seconds for a clipped dual matrix of the semidefinite relaxation with so many columns."""

@@ -21,7 +21,9 @@ from certpca.bounds.l0_level.space import Space, lead_space, spread_axes, trimme
 from certpca.bounds.pair_bound.quasi_newton import descend
 from certpca.runtime.arrays import Array, Vector, to_vector
 
-FULL_UP_TO = 200  # directions of sample space up to which all have levels of their own
+FULL_UP_TO = (
+    24  # directions of sample space up to which all have levels of their own: more are slower and hardly tighter
+)
 BEGIN_WIDTH = 32  # directions multiplied at a time: as many as cost no more than one, where memory is the limit
 KRYLOV_ROUNDS = 2
 FIRST_LEVELS = 12  # directions that have levels of their own from the start

@@ -11,6 +11,7 @@ from certpca.bounds.l0_dual.features import dual_depth, fewer_asked, too_deep
 from certpca.bounds.l0_level.evidence import level_evidence
 from certpca.bounds.l0_level.leading import leading_of
 from certpca.bounds.l0_level.search import LevelSearch, OnLevels
+from certpca.bounds.makers.count_tree import in_sight
 from certpca.bounds.proof_search import ProofSearch
 from certpca.checker.limits import LARGEST_LEVEL_ORDER
 from certpca.results.certificate import RANDOM
@@ -21,6 +22,7 @@ ORDER = 36
 KINDS = ("l0-level", f"l0-level{RANDOM}")
 DIRECTIONS = 32  # that have levels of their own in the end, about
 LEADING = 96  # that a proof by random vectors treats apart, besides those
+ROUGH = 3  # smoothings that are gone through where cells of counts follow
 IMAGES = 3  # leading eigenvectors of the bound's matrix that suggest better loadings
 WALKS = 8  # at least, that a search takes
 WORTH_A_ROUND = 0.1  # share of the gap that a round must close to be followed by another where walks are dear,
@@ -67,9 +69,12 @@ def make(search: ProofSearch) -> None:
     else:
         rounds = known[0].at(search.sparsity, incumbent.objective, progress.late)
 
+    rough = in_sight(search)  # cells are solved anew: what is left to gain here they gain sooner
+
     def enough(at: OnLevels) -> bool:
         slow = operator.cost.dear and at.stage >= SETTLED and at.closed < WORTH_A_ROUND
-        return at.done or slow or goal.reached(incumbent.objective, at.best.bound)
+        over = at.done or slow or (rough and at.stage >= ROUGH)
+        return over or goal.reached(incumbent.objective, at.best.bound)
 
     def start() -> OnLevels:
         if known is not None:
