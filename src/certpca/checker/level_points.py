@@ -52,7 +52,7 @@ from typing import Any
 import numpy as np
 
 from certpca.checker.data import Prepared
-from certpca.checker.limits import LARGEST_FACTORED
+from certpca.checker.limits import LARGEST_LEVEL_ORDER
 from certpca.checker.numbers import Vector, array_of, gamma, indices_of, largest_eigenvalue, require
 
 NEWTON_STEPS = 40
@@ -125,7 +125,7 @@ class LevelPoint:
 
 def level_point_of(prepared: Prepared, evidence: Mapping[str, Any]) -> LevelPoint:
     """Read a level and add up the Y_i that go with it."""
-    require(prepared.depth <= LARGEST_FACTORED, f"a level of order {prepared.depth} is too large to be factored")
+    require(prepared.depth <= LARGEST_LEVEL_ORDER, f"a level of order {prepared.depth} is too large to be factored")
     level, prices = level_of(prepared, evidence), prices_of(prepared, evidence)
     numbers = np.array([level.number, level.rest_weight])
     parts = (level.directions, level.matrix, level.frame, level.weights, numbers, prices)
@@ -272,12 +272,19 @@ def shrunk(columns: Vector, squares: Vector, level: Level) -> Vector:
 
 
 def suggested(columns: Vector, squares: Vector, level: Level) -> Vector:
-    """Return a vector c for each column: the best one for the density that the frame and the weights describe.
+    """Return a vector c for each column: the best one for the density that the frame and the weights describe."""
+    g, h = coordinates(level.directions.T @ columns, squares, level)
+    c: Vector = level.directions @ g + h * columns
+    return c
+
+
+def coordinates(along: Vector, squares: Vector, level: Level) -> tuple[Vector, Vector]:
+    """Return g and h of such a c = Wg + ha, from Wᵀa and |a|².
 
     With orthonormal W that is c = W(Tᵀc̃ − hWᵀa) + ha, c̃ = pb/(θ + p), b = TWᵀa and h = p_r/(r(θ + p_r)).
     """
     scales = level.scales[:, None]
-    along = scales * (level.directions.T @ columns)
+    along = scales * along
     b = level.frame @ along
     whole = level.directions.shape[0] == level.directions.shape[1]
     rest = np.zeros_like(squares) if whole else np.maximum(squares - (along**2).sum(axis=0), 0.0) / level.number
@@ -285,8 +292,7 @@ def suggested(columns: Vector, squares: Vector, level: Level) -> Vector:
     theta = roots(np.concatenate([b**2, rest[None, :]]), weights)
     inner = level.weights[:, None] * b / (theta + level.weights[:, None])
     outer = 0.0 * theta if whole else level.rest_weight / (level.number * (theta + level.rest_weight))
-    c: Vector = level.directions @ (scales * (level.frame.T @ inner - outer * along)) + outer * columns
-    return c
+    return scales * (level.frame.T @ inner - outer * along), outer
 
 
 def suggested_for_prices(columns: Vector, squares: Vector, level: Level, prices: Vector) -> Vector:

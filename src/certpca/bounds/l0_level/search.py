@@ -65,7 +65,8 @@ class OnLevels:
     """Where a search stands: all that its next round depends on.
 
     `basis` are the known directions, `levels` those of its first columns; `stage` is the number of the smoothing,
-    `descents` how many there were at it, and `idle` the rounds at the last one that did not help.
+    `descents` how many there were at it, and `idle` the rounds at the last one that did not help; `closed` is the share
+    of the gap that the last round closed.
     """
 
     basis: Vector
@@ -75,6 +76,7 @@ class OnLevels:
     stage: int = 0
     descents: int = 0
     idle: int = 0
+    closed: float = 1.0
 
     @property
     def done(self) -> bool:
@@ -176,7 +178,7 @@ class LevelSearch:
             stage, descents = stage + 1, 0
         if stage >= len(SMOOTHINGS):
             idle = 0 if closed > LITTLE * gap or added else idle + 1
-        return self._state(best, stage, descents, idle)
+        return self._state(best, stage, descents, idle, closed / max(closed + gap, np.finfo(float).tiny))
 
     def _take_up(self, at: OnLevels) -> None:
         """Know what a state knows, which takes a walk where another process, or another search, left it."""
@@ -184,9 +186,9 @@ class LevelSearch:
             self.space.take_up(at.basis)
         self._levels, self._unevenness = at.levels.times(1 / self.space.scale), at.unevenness
 
-    def _state(self, best: Found, stage: int = 0, descents: int = 0, idle: int = 0) -> OnLevels:
+    def _state(self, best: Found, stage: int = 0, descents: int = 0, idle: int = 0, closed: float = 1.0) -> OnLevels:
         levels = self._levels.times(self.space.scale)
-        return OnLevels(self.space.basis, levels, best, self._unevenness, stage, descents, idle)
+        return OnLevels(self.space.basis, levels, best, self._unevenness, stage, descents, idle, closed)
 
     def _found(self, spectra: list[Spectrum]) -> Found:
         """Return what is known of the levels as they are, in the units of the matrix."""
