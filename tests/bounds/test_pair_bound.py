@@ -76,6 +76,78 @@ def test_the_bound_holds_for_every_point_at_every_node(seed):
     assert max(forced_in.max(), forced_out.max()) <= total + slack  # forcing never weakens a bound
 
 
+def judged_at(matrix, fixed, budget, prices):
+    """Return what the best support is worth at prices, smaller ones included, and with each free feature in and out."""
+    size = matrix.shape[0]
+    best, inside, outside = -math.inf, np.full(size - fixed, -math.inf), np.full(size - fixed, -math.inf)
+    for count in range(min(budget, size - fixed) + 1):
+        for chosen in combinations(range(fixed, size), count):
+            support = np.array([*range(fixed), *chosen], dtype=int)
+            value = float(np.linalg.eigvalsh(matrix[np.ix_(support, support)])[-1]) if support.size else 0.0
+            value -= prices[support].sum()
+            taken = np.isin(np.arange(fixed, size), chosen)
+            best = max(best, value)
+            inside[taken] = np.maximum(inside[taken], value)
+            outside[~taken] = np.maximum(outside[~taken], value)
+    return best, inside, outside
+
+
+@settings(max_examples=300, deadline=None)
+@given(seed=seeds, share=st.sampled_from([0.0, 0.1, 0.5, 2.0]))
+def test_with_prices_the_bound_holds_for_smaller_supports_too(seed, share):
+    rng = np.random.default_rng(seed)
+    matrix, fixed, budget = node(rng)
+    size = matrix.shape[0]
+    budget = int(rng.choice([budget, size - fixed, size]))  # a budget may be more than there are
+    prices = rng.random(size) * rng.integers(0, 2, size) * share * np.diagonal(matrix).max()
+    point = any_point(rng, matrix)
+    leading, total, forced_in, forced_out = bound_at(matrix, point, fixed, budget, prices)
+    best, inside, outside = judged_at(matrix, fixed, budget, prices)
+    slack = 1e-12 * (float(np.linalg.norm(matrix)) + abs(leading) + float(np.abs(point.shares(prices)).sum()))
+    # λ_max of what is left is at least that of a support only where there is one.
+    if fixed or leading >= 0:
+        assert leading + total >= best - slack
+    assert (leading + forced_in >= inside - slack).all()
+    if fixed or leading >= 0:
+        assert (leading + forced_out >= outside - slack).all()
+    assert max(forced_in.max(), forced_out.max()) <= total + slack
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_with_prices_the_descent_gives_bounds_and_improves(seed):
+    rng = np.random.default_rng(seed)
+    matrix = np.cov(rng.standard_normal((15, 8)).T)
+    matrix /= np.linalg.eigvalsh(matrix)[-1]
+    prices = 0.2 * rng.random(8)
+    best, _, _ = judged_at(matrix, 0, 3, prices)
+    start = first_point(np.arange(8), matrix, 0.1, 0, 3, prices)
+    begin = sum(bound_at(matrix, start, 0, 3, prices)[:2])
+    point = start
+    for smoothing in (0.01, 0.001):
+        point, _, _ = tightened(
+            matrix, point, 0, 3, smoothing=smoothing, steps=60, target=0.0, late=lambda: False, worth_fixing=2.0,
+            prices=prices,
+        )  # fmt: skip
+    end = sum(bound_at(matrix, point, 0, 3, prices)[:2])
+    assert best - 1e-12 <= end < begin
+
+
+@settings(max_examples=200, deadline=None)
+@given(seed=seeds, smoothing=st.sampled_from([1e-6, 1e-3, 0.1, 10.0]), start=st.sampled_from([math.nan, 0.0, 1e9]))
+def test_smoothed_sums_with_a_floor_are_above_the_exact_ones_and_near(seed, smoothing, start):
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 9))
+    count = int(rng.integers(0, size + 3))
+    values = rng.choice([rng.standard_normal(size), np.round(rng.standard_normal(size)), np.zeros(size)])
+    weights = np.empty(size)
+    value, level = smooth_top_sum(values, count, smoothing, weights, start, 0.0)
+    exact = sum(sorted((max(entry, 0.0) for entry in values), reverse=True)[:count])
+    assert top_sum(values, count, 0.0) == pytest.approx(exact, rel=1e-15)
+    assert exact - 1e-12 * (1 + exact) <= value <= exact + 1.001 * smoothing * size * math.log(2) + 1e-9
+    assert count == 0 or level >= 0
+    assert weights.sum() <= count * (1 + 1e-5) + 1e-9
+
+
 @settings(max_examples=100, deadline=None)
 @given(seed=seeds)
 def test_squares_of_a_matrix_of_rank_one_are_tight(seed):

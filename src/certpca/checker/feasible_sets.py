@@ -101,7 +101,7 @@ def _correct_loadings(prepared: Prepared, components: list[_Component], union: I
         meets = np.flatnonzero(part.any(axis=0))
         if meets.size == 0:
             continue
-        _require_feasible(part[:, meets], component, 1.0, "orthogonal")
+        _require_feasible(part[:, meets], component, FEASIBLE, "orthogonal")
         others = components[:number]
         distances = np.array([others[other].distance for other in meets])
         moved = _moved(part[:, meets], distances, component)
@@ -130,16 +130,17 @@ def _correct_scores(prepared: Prepared, components: list[_Component], union: Ind
                 for x, y in zip(components[:number], images, strict=True)
             ]
             own = float(component.loadings @ matrix[np.ix_(place, place)] @ component.loadings)
-            _require_feasible(part, component, np.array(scores) * math.sqrt(max(own, 0.0)), "uncorrelated")
+            allowed = FEASIBLE * np.array(scores) * math.sqrt(max(own, 0.0)) + 2 * slip  # which no numbers undercut
+            _require_feasible(part, component, allowed, "uncorrelated")
             distances = np.array([norm * other.distance + slip * 1.01 for other in components[:number]])
             component.distance = _moved(part, distances, component)
             _require_near(component)
         images.append(matrix[:, place] @ component.loadings)
 
 
-def _require_feasible(part: Vector, component: _Component, scale: float | Vector, what: str) -> None:
+def _require_feasible(part: Vector, component: _Component, allowed: float | Vector, what: str) -> None:
     off = np.abs(part.T @ component.loadings)
-    require(bool((off <= FEASIBLE * np.asarray(scale)).all()), f"its components are not {what}")
+    require(bool((off <= allowed).all()), f"its components are not {what}")
 
 
 def _require_near(component: _Component) -> None:

@@ -144,6 +144,25 @@ def test_no_tree_proves_too_much(seed: int, kind: str, form: str) -> None:
     try_tree(seed, kind, form)
 
 
+@settings(max_examples=300, deadline=None)
+@given(node=nodes(), more=st.integers(0, 5))
+def test_totals_with_empty_places_are_those_of_the_definition(node: tuple[np.ndarray, int, int], more: int) -> None:
+    """Features that share nothing stand for places that stay empty."""
+    shares, fixed, budget = node
+    budget += more
+    size = shares.shape[0]
+    wide = np.zeros((size + budget + 1, size + budget + 1))
+    wide[:size, :size] = shares
+    inside, free = tuple(range(fixed)), tuple(range(fixed, wide.shape[0]))
+    everyone = np.ones(size - fixed, dtype=bool)
+    assert largest_total(shares, fixed, budget, fewer=True) == naive_total(wide, inside, free, budget)
+    forced_in, forced_out = forced_totals(shares, fixed, budget, everyone, everyone, fewer=True)
+    for place, i in enumerate(range(fixed, size)):
+        others = tuple(j for j in free if j != i)
+        assert forced_in[place] == naive_total(wide, (*inside, i), others, budget - 1)
+        assert forced_out[place] == naive_total(wide, inside, others, budget)
+
+
 # --- trees of the search, tampered ------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from certpca.operators import on_host
 from certpca.results.evidence_forms import within
 from certpca.runtime.limits import limits
 
-ORDER = 50
+ORDER = 70
 KINDS = ("matrix-prices",)
 SEARCHING = 0.5  # share of the time for the directions; the rest is for the trees
 PROOF = 0.2  # time to prove a search, as a share of the search

@@ -7,7 +7,7 @@ from certpca.bounds.sets.search import SetSearch
 from certpca.operators import on_host
 from certpca.runtime.limits import limits
 
-ORDER = 40
+ORDER = 60
 KINDS = ("priced-trees",)
 PROOF = 0.2  # time to prove a search, as a share of the search
 

@@ -16,7 +16,7 @@ from certpca.bounds.sets.prices.assignments import Assignment, Priced, Slot
 from certpca.runtime.arrays import Indices, Vector
 
 TAKEN = 1e-7  # of a support, from which on it is
-MOST_SECONDS = 5.0  # for the best combination of known supports
+MOST_SECONDS = 2.0  # for the best combination of known supports
 Masks = NDArray[np.bool_]
 
 
