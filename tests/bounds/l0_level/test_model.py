@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from certpca.bounds.l0_level.aim import Aim, Part, apart, on_one_support, one_component, uncorrelated
+from certpca.bounds.l0_level.aim import Aim, Part, apart, leading_sum, on_one_support, one_component, uncorrelated
 from certpca.bounds.l0_level.model import Levels, Model
 
 
@@ -111,7 +111,7 @@ def test_smoothed_sums_are_a_little_above_the_largest_values(leading, smoothing,
     largest = np.sort(values)[-leading:].sum()
     assert largest - 1e-12 <= value <= largest + smoothing * leading * np.log(9 / leading) + 1e-12
     assert shares.sum() == pytest.approx(leading)
-    assert 0 <= shares.min()
+    assert shares.min() >= 0
     assert shares.max() <= 1 + 1e-12
     if leading == 1:
         assert value == pytest.approx(smoothing * np.log(np.exp((values - 3) / smoothing).sum()) + 3)
