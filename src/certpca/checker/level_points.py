@@ -61,6 +61,7 @@ SMALLEST_FORM = 2.0**-200
 LARGEST_LEVEL = 2.0**100
 EXACT_UP_TO = 400  # order up to which all eigenvalues are computed to suggest the largest
 LANCZOS_STEPS = 120
+EXHAUSTED = 1e-13  # of an image: what is left of it after orthogonalisation is no new direction
 CLOSE = 1e-8  # relative residual at which the suggestion of an eigenvalue is good enough
 
 
@@ -375,15 +376,18 @@ def about_largest(matrix: Vector) -> float:
     top = residual = 0.0
     for step in range(most):
         image = matrix @ basis[step]
-        diagonal[step] = basis[step] @ image
+        diagonal[step], whole = basis[step] @ image, float(np.linalg.norm(image))
         for _ in range(2):
             image = image - basis[: step + 1].T @ (basis[: step + 1] @ image)
-        beside[step] = length = float(np.linalg.norm(image))
+        length = float(np.linalg.norm(image))
+        length = beside[step] = (
+            length if length > EXHAUSTED * whole else 0.0
+        )  # else rounding errors would be a direction
         if step % 10 == 9 or step + 1 == most or length == 0.0:
             off = beside[:step]
             values, vectors = np.linalg.eigh(np.diag(diagonal[: step + 1]) + np.diag(off, 1) + np.diag(off, -1))
             top, residual = float(values[-1]), length * abs(float(vectors[-1, -1]))
-            if residual <= CLOSE * abs(top):
+            if residual <= CLOSE * abs(top) or length == 0.0:
                 break
         basis[step + 1] = image / length
     return top + residual

@@ -62,9 +62,9 @@ def on_one_support(sparsity: float, components: int) -> Aim:
 
 
 def uncorrelated(sparsities: Iterable[float]) -> Aim:
-    """Ask for components with uncorrelated scores; where sparsities differ, for their mean."""
+    """Ask for components with uncorrelated scores; where sparsities differ, as if all were the largest."""
     each = tuple(sparsities)
-    return Aim((Part(sum(each) / len(each), leading=len(each)),))
+    return Aim((Part(max(each), leading=len(each)),))
 
 
 def apart(sparsities: Iterable[float]) -> Aim:

@@ -17,7 +17,7 @@ def spiked(rng, samples, size, strength=2.0):
     return rng.standard_normal((samples, size)) + spikes
 
 
-def search_for(operator, problem, sparsities, loadings, seconds=30.0):
+def search_for(operator, problem, sparsities, loadings, seconds=3600.0):
     progress = Progress(Budget(seconds=seconds))
     search = SetSearch(operator, problem, tuple(sparsities), (), Goal(1e-6), progress, Shared(operator))
     search.components = search.components_of(loadings)

@@ -11,9 +11,10 @@ from certpca.runtime.arrays import Vector
 from certpca.runtime.limits import limits
 from certpca.runtime.resumable import resumable
 
-ORDER = 40
+ORDER = 5  # before single bounds, which for components on one support never come near
 KIND_OF = {"shared": "shared-level", "uncorrelated": "uncorrelated-level", "disjoint": "priced-level"}
 KINDS = tuple(KIND_OF.values())
+SHARE = {"shared": 1.0, "uncorrelated": 0.6, "disjoint": 0.6}  # of the time, the rest of which is for single bounds
 DIRECTIONS = 48  # that have levels of their own in the end, about
 FULL_WITH_PRICES = 64  # samples up to which all directions have levels of their own, as each price takes a system
 
@@ -29,7 +30,9 @@ def applies(search: SetSearch) -> bool:
 
 def make(search: SetSearch) -> None:
     """Make rounds until they do not help any more."""
-    progress, goal, features = search.progress, search.goal, search.shared.features
+    goal, features = search.goal, search.shared.features
+    share = SHARE[search.problem]
+    progress = search.progress if share == 1.0 else search.progress.part(share)
     full = FULL_WITH_PRICES if search.problem == "disjoint" else FULL_UP_TO
     rounds = LevelSearch(features, aim_of(search), search.objective, progress.late, full)
 
