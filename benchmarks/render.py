@@ -326,8 +326,8 @@ def packed_file() -> str | None:
         f"{found['samples']:,} x {found['variants']:,}, {found['file_bytes'] / 1e9:.1f} GB, k = {found['sparsity']:,}"
     )
     lines = [
-        f"| {shape} | s | passes | GB / s | reading GB / s | ratio | memory GB | result |",
-        "|---|--:|--:|--:|--:|--:|--:|---|",
+        f"| {shape} | s | of processors s | passes | GB / s | reading GB / s | ratio | memory GB | result |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|---|",
     ]
     for row in found["rows"]:
         speed = found["file_bytes"] * row["passes"] / row["seconds"] / 1e9
@@ -335,8 +335,11 @@ def packed_file() -> str | None:
         result = f"{row['objective']:.4f}"
         if "kind" in row:
             result = f"{row['kind']}: at most {row['upper_bound']:.3f}, gap {row['gap']:.1%}"
+        if "verify_passes" in row:
+            result += f"; `verify` {row['verify_seconds']:.0f} s, {row['verify_passes']:.1f} passes"
+        used = f"{row['cpu_seconds']:.1f}" if "cpu_seconds" in row else "–"
         lines.append(
-            f"| `{row['job']}`{', cold' if row['cold'] else ''} | {row['seconds']:.1f} | {row['passes']:.1f} "
+            f"| `{row['job']}`{', cold' if row['cold'] else ''} | {row['seconds']:.1f} | {used} | {row['passes']:.1f} "
             f"| {speed:.2f} | {reading:.1f} | {reading / speed:.1f} | {row['peak_bytes'] / 1e9:.2f} | {result} |"
         )
     return "\n".join(lines)

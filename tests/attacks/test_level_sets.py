@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from certpca import CertificateError
 from certpca.checker.data import Prepared, prepare
-from certpca.checker.level_points import level_of, level_vectors, prices_of
+from certpca.checker.level_points import largest_of, level_of, level_vectors, prices_of
 from certpca.checker.set_rules import rules
 from certpca.results.certificate import Source
 from certpca.results.set_certificate import SetCertificate
@@ -320,3 +320,13 @@ def test_prices_are_part_of_what_is_remembered(rng: np.random.Generator) -> None
     ]
     assert len(set(bounds)) == 3
     assert bounds[2] >= 90.0
+
+
+@pytest.mark.parametrize("directions", [0, 3])
+def test_a_level_that_is_nearly_a_number_has_that_as_its_largest_eigenvalue(
+    directions: int, rng: np.random.Generator
+) -> None:
+    """Lanczos's method comes to its end after a few steps then, and must not go on with rounding errors."""
+    w = np.linalg.qr(rng.standard_normal((450, 3)))[0][:, :directions]
+    matrix = 0.2 * np.eye(450) - 0.1 * w @ w.T
+    assert 0.2 <= largest_of((matrix + matrix.T) / 2, 1e-15) <= 0.2 * (1 + 1e-9)

@@ -353,6 +353,19 @@ REFUSED = {
 }
 
 
+def test_random_parts_are_refused_where_the_kind_does_not_say_so() -> None:
+    base, source = _pit()
+    base = replace(base, supports=(np.array([0]), np.array([5])), loadings=(np.ones(1), np.ones(1)))
+    tree = copy.deepcopy(base.tree)
+    tree["parts"][0]["kind"] = "l0-reduced-random"
+    with pytest.raises(CertificateError, match="draws random numbers"):
+        examine(replace(base, tree=tree), source)
+    said = replace(base, kind="sum-of-singles-random")
+    proof = examine(said, source)
+    assert proof.failure_probability == said.failure_probability == 2e-12
+    assert base.failure_probability == examine(base, source).failure_probability == 0.0
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name: str) -> None:
     base, source = _pit()

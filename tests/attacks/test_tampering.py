@@ -260,7 +260,7 @@ def test_perturbed_evidence_proves_less_or_as_much(
                 assert proof.upper_bound >= optimum * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("kind", ["trace", "row-sums", "largest-eigenvalue", "l0-dual", "l0-tree"])
+@pytest.mark.parametrize("kind", ["trace", "row-sums", "largest-eigenvalue", "l0-dual", "l0-tree", "count-tree"])
 def test_swapped_kinds(kind: str, dual: Certificate, tree: Certificate, data: np.ndarray, optimum: float) -> None:
     for certificate in (dual, tree):
         survives(replace(certificate, kind=kind), data, optimum)

@@ -8,6 +8,7 @@ import pytest
 
 import certpca
 from certpca.bounds import makers as package
+from certpca.bounds.l0_dual.problem import DualProblem
 from certpca.bounds.makers import makers
 from certpca.checker.rules import rules
 
@@ -65,3 +66,17 @@ def test_a_file_is_a_maker(rng: np.random.Generator) -> None:
 def test_without_that_file_more_is_proved(rng: np.random.Generator) -> None:
     certificate = certpca.certify(rng.standard_normal((30, 300)), 60, branching=False)
     assert certificate.kind == "l0-dual"
+
+
+def test_few_features_are_searched_before_a_dual_point_is_made(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object) -> None:
+        raise AssertionError(arguments)
+
+    monkeypatch.setattr(DualProblem, "__init__", refuse)
+    data = rng.standard_normal((80, 220))
+    data[:, :9] += 1.5 * rng.standard_normal((80, 1))
+    certificate = certpca.certify(data, 6, target_gap=1e-6)
+    assert certificate.kind == "search-tree"
+    assert certificate.gap <= 1e-6

@@ -88,6 +88,8 @@ def test_many_leaves_may_not_cost_more_than_the_limit(rng: np.random.Generator) 
         ("l0-tree", {"cuts": [1, -1], "children": [{"leaf": True}]}),
         ("l0-tree", {"cuts": [1, -1], "children": [{"leaf": -1}]}),
         ("l0-tree", {"cuts": [True, -1], "children": [{"leaf": 0}]}),
+        ("count-tree", {"cell": 10**5000}),
+        ("count-tree", {"group": 0, "most": 2**63, "children": [{"cell": 0}, {"cell": 1}]}),
     ],
 )
 def test_trees_of_absurd_size_or_numbers(kind: str, tree: Any) -> None:

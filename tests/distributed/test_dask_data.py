@@ -19,6 +19,9 @@ from threadpoolctl import threadpool_limits
 import certpca
 from certpca.bounds.l0_dual.central_path import improve
 from certpca.bounds.l0_dual.problem import DualProblem
+from certpca.bounds.l0_level.features import WalkedFeatures
+from certpca.bounds.l0_level.leading import leading_of
+from certpca.bounds.l0_level.search import LevelSearch
 from certpca.distributed.dask_covariance import DaskCovariance
 from certpca.distributed.to_workers import dask_array_reader
 from certpca.operators.streamed import StreamedCovariance
@@ -168,6 +171,24 @@ def test_certificate_of_smaller_depth(numbers, client):
     there = certpca.certify(numbers, SPARSITY, target_gap=1e-3, client=client, **settings)
     assert here.kind == "l0-reduced"
     same_certificate(here, there)
+
+
+def test_levels_are_searched_for_by_walks_of_the_workers(numbers, client, rng):
+    """As with many samples, where nothing but a few directions is held."""
+    solution = certpca.solve(numbers, SPARSITY, "svd-threshold")
+    directions, panel = rng.standard_normal((ROWS, 3)), np.zeros((SIZE, 1))
+    panel[solution.support, 0] = solution.loadings
+    seen = []
+    for place in (None, client):
+        operator = certpca.from_data(numbers, client=place)
+        features = WalkedFeatures(operator)
+        search = LevelSearch(features, SPARSITY, solution.objective, full_up_to=0)
+        at = search.step(search.start(features.combined(operator.adopt(panel))))
+        leading = leading_of(at.best, search.space, SPARSITY, 2)
+        seen.append((features.spread(directions), at.best.bound))
+    np.testing.assert_allclose(seen[1][0], seen[0][0], rtol=1e-4, atol=1e-4 * np.abs(seen[0][0]).max())
+    assert seen[1][1] == pytest.approx(seen[0][1], rel=1e-2)  # they begin with other directions
+    np.testing.assert_allclose(np.linalg.norm(leading, axis=0), 1.0, rtol=1e-5)
 
 
 @pytest.mark.parametrize("solver", ["svd-threshold", "truncated-power", QUICK])

@@ -22,6 +22,7 @@ PER_VALUE = 2e-8  # seconds for each number of a factor that a dual point is eva
 PER_ROOT = 2.8e-7  # and where it has to find the roots itself
 STEP_PER_VALUE = 5e-8  # seconds for each number in a step of the search for a dual point
 SUGGESTIONS = 6  # values tried until the largest eigenvalue of a clipped dual matrix is bounded
+RANDOM_WALKS, RANDOM_VECTORS = 7, 32  # of a proof by random vectors, as far as that can be told beforehand
 SAMPLE = 640  # order of the product that is timed
 MARGIN = 1.25  # what a prediction may be off
 ON_A_DEVICE = 0.1  # time of a step there, relative to the host
@@ -106,9 +107,15 @@ class ProofCosts:
         work = self.depth * self.size * (self.depth + 8.0 * width) + 6.0 * self.depth**3
         return self._seconds(work + 2.0 * walks * self.depth * self.size * width, PER_VALUE * self.depth * self.size)
 
+    def level_random(self, width: int, walks: int = 0) -> float:
+        """Return the seconds for a level on so many directions that is proved by random vectors, and for walks."""
+        entries = 1.0 * self.depth * self.size
+        work = 4.0 * (RANDOM_WALKS * RANDOM_VECTORS + width) * entries
+        return self._seconds(work, (RANDOM_WALKS * PER_VALUE / 8 + walks * PER_VALUE / 16) * entries)
+
     def pairs(self) -> float:
         """Return the seconds for a look at all pairs of features."""
-        return self._seconds(2.0 * self.size**2 * self.depth, 1e-8 * self.size**2)
+        return self._seconds(2.0 * self.size**2 * self.depth, 1.5e-8 * self.size**2)
 
     def clipped(self, width: int) -> float:
         """Return the seconds for a clipped dual matrix of the semidefinite relaxation with so many columns."""
@@ -139,6 +146,8 @@ class ProofCosts:
                 seconds = self.dual(roots="theta" in evidence)
             case "l0-level":
                 seconds = self.level(np.asarray(evidence["weights"]).size)
+            case "l0-level-random":
+                seconds = self.level_random(np.asarray(evidence["leading"]).shape[1])
             case "count-tree":
                 cells = sum(name.endswith("_frame") for name in evidence)
                 seconds = cells * self.level(np.asarray(evidence["directions"]).shape[1])

@@ -127,12 +127,14 @@ class Columns:
         count = np.full(raw.shape[1], rows) if hole is None else np.maximum(rows - hole.sum(axis=0), 1)
         mean = raw.sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
         # The mean is off by at most γ of the mean magnitude, in every row; each difference rounds once more.
-        level = np.abs(raw).sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
+        spare = np.abs(raw)
+        level = spare.sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
         raw -= mean
         if hole is not None:
             raw[hole] = 0.0
-        over, doubt = self._allowed(unit, mean, level, np.linalg.norm(raw, axis=0))
-        return mean, over, doubt, np.square(self._scaled(raw, over)).sum(axis=0)
+        lengths = np.sqrt(np.square(raw, out=spare).sum(axis=0))  # new memory would cost more than the sums
+        over, doubt = self._allowed(unit, mean, level, lengths)
+        return mean, over, doubt, np.square(self._scaled(raw, over), out=spare).sum(axis=0)
 
     def _measured_sparse(self, entries: Entries) -> tuple[Vector, Vector, Vector, Vector]:
         """Return the same from the entries other than zero, of all columns at once."""

@@ -52,7 +52,7 @@ from typing import Any
 import numpy as np
 
 from certpca.checker.data import Prepared
-from certpca.checker.limits import LARGEST_FACTORED
+from certpca.checker.limits import LARGEST_LEVEL_ORDER
 from certpca.checker.numbers import Vector, array_of, gamma, indices_of, largest_eigenvalue, require
 
 NEWTON_STEPS = 40
@@ -61,6 +61,7 @@ SMALLEST_FORM = 2.0**-200
 LARGEST_LEVEL = 2.0**100
 EXACT_UP_TO = 400  # order up to which all eigenvalues are computed to suggest the largest
 LANCZOS_STEPS = 120
+EXHAUSTED = 1e-13  # of an image: what is left of it after orthogonalisation is no new direction
 CLOSE = 1e-8  # relative residual at which the suggestion of an eigenvalue is good enough
 
 
@@ -125,7 +126,7 @@ class LevelPoint:
 
 def level_point_of(prepared: Prepared, evidence: Mapping[str, Any]) -> LevelPoint:
     """Read a level and add up the Y_i that go with it."""
-    require(prepared.depth <= LARGEST_FACTORED, f"a level of order {prepared.depth} is too large to be factored")
+    require(prepared.depth <= LARGEST_LEVEL_ORDER, f"a level of order {prepared.depth} is too large to be factored")
     level, prices = level_of(prepared, evidence), prices_of(prepared, evidence)
     numbers = np.array([level.number, level.rest_weight])
     parts = (level.directions, level.matrix, level.frame, level.weights, numbers, prices)
@@ -272,12 +273,19 @@ def shrunk(columns: Vector, squares: Vector, level: Level) -> Vector:
 
 
 def suggested(columns: Vector, squares: Vector, level: Level) -> Vector:
-    """Return a vector c for each column: the best one for the density that the frame and the weights describe.
+    """Return a vector c for each column: the best one for the density that the frame and the weights describe."""
+    g, h = coordinates(level.directions.T @ columns, squares, level)
+    c: Vector = level.directions @ g + h * columns
+    return c
+
+
+def coordinates(along: Vector, squares: Vector, level: Level) -> tuple[Vector, Vector]:
+    """Return g and h of such a c = Wg + ha, from Wᵀa and |a|².
 
     With orthonormal W that is c = W(Tᵀc̃ − hWᵀa) + ha, c̃ = pb/(θ + p), b = TWᵀa and h = p_r/(r(θ + p_r)).
     """
     scales = level.scales[:, None]
-    along = scales * (level.directions.T @ columns)
+    along = scales * along
     b = level.frame @ along
     whole = level.directions.shape[0] == level.directions.shape[1]
     rest = np.zeros_like(squares) if whole else np.maximum(squares - (along**2).sum(axis=0), 0.0) / level.number
@@ -285,8 +293,7 @@ def suggested(columns: Vector, squares: Vector, level: Level) -> Vector:
     theta = roots(np.concatenate([b**2, rest[None, :]]), weights)
     inner = level.weights[:, None] * b / (theta + level.weights[:, None])
     outer = 0.0 * theta if whole else level.rest_weight / (level.number * (theta + level.rest_weight))
-    c: Vector = level.directions @ (scales * (level.frame.T @ inner - outer * along)) + outer * columns
-    return c
+    return scales * (level.frame.T @ inner - outer * along), outer
 
 
 def suggested_for_prices(columns: Vector, squares: Vector, level: Level, prices: Vector) -> Vector:
@@ -369,15 +376,18 @@ def about_largest(matrix: Vector) -> float:
     top = residual = 0.0
     for step in range(most):
         image = matrix @ basis[step]
-        diagonal[step] = basis[step] @ image
+        diagonal[step], whole = basis[step] @ image, float(np.linalg.norm(image))
         for _ in range(2):
             image = image - basis[: step + 1].T @ (basis[: step + 1] @ image)
-        beside[step] = length = float(np.linalg.norm(image))
+        length = float(np.linalg.norm(image))
+        length = beside[step] = (
+            length if length > EXHAUSTED * whole else 0.0
+        )  # else rounding errors would be a direction
         if step % 10 == 9 or step + 1 == most or length == 0.0:
             off = beside[:step]
             values, vectors = np.linalg.eigh(np.diag(diagonal[: step + 1]) + np.diag(off, 1) + np.diag(off, -1))
             top, residual = float(values[-1]), length * abs(float(vectors[-1, -1]))
-            if residual <= CLOSE * abs(top):
+            if residual <= CLOSE * abs(top) or length == 0.0:
                 break
         basis[step + 1] = image / length
     return top + residual

@@ -18,6 +18,7 @@ import numpy as np
 
 from certpca.checker.data import Prepared
 from certpca.checker.level_points import LevelPoint, level_vectors
+from certpca.checker.limits import LARGEST_FACTORED
 from certpca.checker.numbers import Mask, Vector, gamma
 
 APART = 1e-6  # of the largest eigenvalue: how far levels are kept from eigenvalues
@@ -33,6 +34,8 @@ def screen_levels(prepared: Prepared, point: LevelPoint, k: int, objective: floa
     """Mark features proved to be in no, and in every, optimal support."""
     outside, inside = np.zeros(prepared.size, dtype=bool), np.zeros(prepared.size, dtype=bool)
     target = objective - 2 * (prepared.lift(objective) - objective)
+    if prepared.depth > LARGEST_FACTORED:  # eigenvectors of so large a matrix take hours
+        return outside, inside
     if k == prepared.size or prepared.depth < 2 or not (target > 0 and prepared.lift(target) < objective):
         return outside, inside
     excluding, including = _below(point, k, target), _one_above(point, k, target)

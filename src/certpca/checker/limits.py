@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from certpca.checker.numbers import require
 
 LARGEST_FACTORED = 8192  # order of the matrices of dual points, and of what is left beside a few directions
+LARGEST_LEVEL_ORDER = 16_384  # order of the matrix of a level, where that is asked for: four of this size take 8.6 GB
 LARGEST_DENSE = 20_000  # order of any other matrix: two of this size take 6.4 GB
 MOST_NODES = 10_000_000  # of a tree, whatever it splits
 MOST_WORK = 1e15  # multiplications for one certificate: hours on a few cores

@@ -100,5 +100,5 @@ class SetCertificate:
 
     @property
     def failure_probability(self) -> float:
-        """Zero, but for kinds whose check draws random numbers: the probability that those mislead."""
-        return FAILURE if self.kind.endswith(RANDOM) else 0.0
+        """Zero, but for kinds whose check draws random numbers: the probability that those mislead for a component."""
+        return FAILURE * self.n_components if self.kind.endswith(RANDOM) else 0.0

@@ -21,7 +21,6 @@ class Limits:
     few_features: int = 512  # that trees alone do for: no levels that are matrices, no rows of pairs
     patience: float = 30.0  # seconds before anybody gives up on a bound
     least_progress: float = 0.02  # share of the gap that must have been closed in the last half of the time to go on
-    seconds_an_entry: float = 3e-7  # of the data, for about twenty walks over them with a proof
     dear_walk: int = 500_000_000  # numbers, from which a walk over them takes a while
     block_bytes: int = 96 << 20  # of a block of F in float64: smaller ones keep many cores from working together
 

@@ -10,8 +10,8 @@ alternating thresholding in sample space. The best few supports are then refitte
 again and improved by swaps until nothing helps.
 
 Large data that stay in a file are walked over by every product, so there the search starts from fewer places, only the
-better half goes on after each round, and supports are improved on the matrix of those features that come closest to
-being chosen; one more product then says whether any other feature should have been.
+better quarter goes on after each round, and supports are improved on the matrix of those features that come closest to
+being chosen; one more product, for all of them together, then says whether any other feature should have been.
 """
 
 import math
@@ -37,6 +37,8 @@ EVERY_COLUMN = 512  # up to this size every single feature is a start
 PANEL = 64
 STARTS_FROM_FILES = 48
 FINALISTS_FROM_FILES = 3
+GOING_ON = 4  # one start in so many is followed after each round over files,
+FLAT = 1e-4  # and none once the best of so few gains less than that: what follows improves it by more
 CONTENDERS = 2  # features among which supports are improved, as a multiple of the sparsity
 FEWEST_CONTENDERS = 1000
 
@@ -97,20 +99,19 @@ class Auto:
         for panel in [np.concatenate(list(starts), axis=1)] if frugal else starts:
             if not best and progress.late():
                 return _without_rounds(operator, sparsity, pairs, progress)
-            method._threshold_together(operator, panel, sparsity, best, progress, halving=frugal)
+            method._threshold_together(operator, panel, sparsity, best, progress, frugal=frugal)
             if progress.exhausted:
                 status = Status.OUT_OF_BUDGET
                 break
         finalists = sorted(best.values(), key=lambda item: -item[0])[: method.finalists]
         winner, loadings, winning = finalists[0][1], None, -np.inf
-        for _, support in finalists:
-            if progress.exhausted:
-                status = Status.OUT_OF_BUDGET
-                break
-            search = self._polished(operator, support, diagonal, progress)
+        polished = self._polished_together if frugal else self._polished
+        for search in polished(operator, [support for _, support in finalists], diagonal, progress):
             if search.objective > winning * (1 + 1e-12):
                 winning, winner, loadings = search.objective, search.support, search.loadings
-        accurate = value if pairs.residual <= (ROUGH if progress.late() else 1e-8) else None
+        status = Status.OUT_OF_BUDGET if progress.exhausted else status
+        enough = ROUGH if frugal or progress.late() else 1e-8
+        accurate = value if pairs.residual <= enough else None
         return Candidate(winner, status, loadings, accurate, fitted=loadings is not None)
 
     def starting_images(
@@ -144,10 +145,10 @@ class Auto:
         best: dict[bytes, tuple[float, Indices]],
         progress: Progress,
         *,
-        halving: bool = False,
+        frugal: bool = False,
     ) -> None:
-        """Multiply and keep the largest entries, for a whole panel of starts or, after each round, its better half."""
-        active = images
+        """Multiply and keep the largest entries, for a whole panel of starts or, after each round, the best of them."""
+        active, top = images, 0.0
         previous: list[bytes] = []
         for _ in range(self.rounds):
             panel = np.zeros_like(active)
@@ -172,32 +173,58 @@ class Auto:
             if len(best) > 16 * self.finalists:
                 for key in sorted(best, key=lambda item: -best[item][0])[8 * self.finalists :]:
                     del best[key]
-            if not progress.tick(max(item[0] for item in best.values())) or not moving:
+            before, top = top, max(item[0] for item in best.values())
+            flat = frugal and len(keys) <= self.finalists and top <= before * (1 + FLAT)
+            if not progress.tick(top) or not moving or flat:
                 return
-            if halving and len(keys) > self.finalists:
-                ahead = np.sort(np.argsort(-values, kind="stable")[: max(self.finalists, len(keys) // 2)])
+            if frugal and len(keys) > self.finalists:
+                ahead = np.sort(np.argsort(-values, kind="stable")[: max(self.finalists, len(keys) // GOING_ON)])
                 active, keys = active[:, ahead], [keys[i] for i in ahead]
             previous = keys
 
-    def _polished(self, operator: Operator, support: Indices, diagonal: Vector, progress: Progress) -> SwapSearch:
-        search = SwapSearch(operator, support, diagonal, progress.late)
-        if not operator.cost.dear:
-            return self.polish(search, progress)
+    def _polished(
+        self, operator: Operator, supports: list[Indices], diagonal: Vector, progress: Progress
+    ) -> Iterator[SwapSearch]:
+        for support in supports:
+            if progress.exhausted:
+                return
+            yield self.polish(SwapSearch(operator, support, diagonal, progress.late), progress)
+
+    def _polished_together(
+        self, operator: Operator, supports: list[Indices], diagonal: Vector, progress: Progress
+    ) -> Iterator[SwapSearch]:
+        """Improve supports among the features that come closest to being chosen, one product for all at a time."""
+        active: list[SwapSearch] = []
+        for support in supports:
+            if progress.exhausted:
+                break
+            active.append(SwapSearch(operator, support, diagonal, progress.late))
+        while active:
+            panel = np.zeros((operator.size, len(active)))
+            for column, search in enumerate(active):
+                panel[search.support, column] = search.loadings
+            images = np.abs(to_vector(operator.matmat(operator.adopt(panel))))
+            going = []
+            for search, image in zip(active, images.T, strict=True):
+                found = search if progress.exhausted else self._moved(operator, search, image, diagonal, progress)
+                if found.objective > search.objective * (1 + 1e-9) and progress.tick(found.objective):
+                    going.append(found)
+                else:
+                    yield max(search, found, key=lambda item: item.objective)
+            active = going
+
+    def _moved(
+        self, operator: Operator, search: SwapSearch, image: Vector, diagonal: Vector, progress: Progress
+    ) -> SwapSearch:
+        """Improve a support on the matrix of features with large entries in its image, or go to the largest."""
         count = min(operator.size, max(CONTENDERS * search.width, FEWEST_CONTENDERS))
         if count > limits().largest_factored:
-            while search.threshold() and progress.tick(search.objective):
-                pass
-            return search
-        while True:
-            image = np.abs(search.image())
-            image[search.support] = np.inf
-            near = top_k(image, count)
-            matrix = ExplicitOperator(operator.submatrix(near), None)
-            inside = SwapSearch(matrix, np.searchsorted(near, search.support), diagonal[near], progress.late)
-            found = near[self.polish(inside, progress).support]
-            before, search = search.objective, SwapSearch(operator, found, diagonal, progress.late)
-            if search.objective <= before * (1 + 1e-9) or not progress.tick(search.objective):
-                return search
+            return SwapSearch(operator, top_k(image, search.width), diagonal, progress.late)
+        image[search.support] = np.inf
+        near = top_k(image, count)
+        matrix, places = ExplicitOperator(operator.submatrix(near), None), np.searchsorted(near, search.support)
+        inside = self.polish(SwapSearch(matrix, places, diagonal[near], progress.late), progress)
+        return SwapSearch(operator, near[inside.support], diagonal, progress.late)
 
     @staticmethod
     def polish(search: SwapSearch, progress: Progress) -> SwapSearch:

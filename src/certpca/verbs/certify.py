@@ -76,9 +76,10 @@ def certify(
     semidefinite : bool
         Also solve the semidefinite relaxation, which can be the tighter one, and keep the smaller bound.
     depth : int, optional
-        Work with this many directions of sample space and add a bound for the others: faster, and looser. Data with
-        more than 8,192 samples and features are always treated so, with 256 directions, and then the bound for
-        the others holds with a stated probability: the certificate is of kind ``l0-reduced-random``.
+        Work with this many directions of sample space and add a bound for the others: looser. By default all of them
+        count. With more than 8,192 samples and features either holds but for a stated probability: the certificate is
+        of kind ``l0-level-random``, or ``l0-reduced-random`` where a smaller depth is asked for. As many as there are
+        samples, up to 16,384, ask for a proof without chance.
     target_gap : float
         Stop when the component is proved to be within this share of the optimum.
     rng : int or numpy.random.Generator

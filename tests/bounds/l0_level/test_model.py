@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from certpca.bounds.l0_level.aim import Aim, Part, apart, on_one_support, one_component, uncorrelated
+from certpca.bounds.l0_level.aim import Aim, Part, apart, leading_sum, on_one_support, one_component, uncorrelated
 from certpca.bounds.l0_level.model import Levels, Model
 
 
@@ -101,3 +101,36 @@ def test_a_number_as_level_is_the_dual_of_old(rng):
     levels = Levels(frame, point.level * point.weights, point.level, point.level * 1e-3)
     found = model.evaluate(levels, np.zeros(levels.steps()), one_component(8), 1e-6)
     assert found.spectra[0].bound == pytest.approx(point.bound, rel=1e-6)
+
+
+@pytest.mark.parametrize("leading", [1, 2, 5, 9])
+@pytest.mark.parametrize("smoothing", [1e-3, 0.3, 50.0])
+def test_smoothed_sums_are_a_little_above_the_largest_values(leading, smoothing, rng):
+    values = rng.standard_normal(9)
+    value, shares = leading_sum(values, leading, smoothing)
+    largest = np.sort(values)[-leading:].sum()
+    assert largest - 1e-12 <= value <= largest + smoothing * leading * np.log(9 / leading) + 1e-12
+    assert shares.sum() == pytest.approx(leading)
+    assert shares.min() >= 0
+    assert shares.max() <= 1 + 1e-12
+    if leading == 1:
+        assert value == pytest.approx(smoothing * np.log(np.exp((values - 3) / smoothing).sum()) + 3)
+
+
+def test_prices_enter_the_matrix_as_the_inequality_says(rng):
+    """Y_i ⪰ a_ia_iᵀ − R − w_iI, touching it, for features with a price."""
+    f = features(rng, depth=6, size=20)
+    model, basis = model_of(f, 6)
+    levels = replace(levels_of(rng, 6), priced=np.arange(0, 20, 2), prices=rng.uniform(0.5, 3, 10))
+    _, _, z, other, _, _ = model.factors(levels)
+    rows, level = model.rows(levels, z, other), levels.matrix()
+    prices = np.zeros(20)
+    prices[levels.priced] = levels.prices
+    used = 0
+    for a, y, price in zip((basis.T @ f).T, rows, prices, strict=True):
+        slack = np.linalg.eigvalsh(np.outer(y, y) - np.outer(a, a) + level + price * np.eye(6))
+        assert slack[0] >= -1e-9
+        if y.any():
+            used += 1
+            assert slack[0] <= 1e-6
+    assert used > 8

@@ -197,3 +197,16 @@ def test_array_libraries_search_alike(library, rng, monkeypatch):
         *_, at = islice(search.rounds(at), 2)
         bounds.append(at.best.bound)
     assert bounds[0] == pytest.approx(bounds[1], rel=2e-3)
+
+
+def test_a_state_with_prices_is_taken_up_by_another_process():
+    from certpca.bounds.l0_level.model import Levels
+    from certpca.bounds.l0_level.search import Found, OnLevels
+    from certpca.runtime.packing import packed, rebuilt, unpacked
+
+    levels = Levels(np.eye(2), np.ones(2), 1.0, 0.5, np.array([3, 7]), np.array([0.1, 0.2]))
+    state = OnLevels(np.eye(4)[:, :3], levels, Found(np.eye(4)[:, :2], levels, 3.0, np.ones((4, 1))))
+    back = rebuilt(OnLevels, unpacked(*packed(state)))
+    np.testing.assert_array_equal(back.levels.priced, levels.priced)
+    np.testing.assert_array_equal(back.best.levels.prices, levels.prices)
+    assert back.best.lifted.shape == (4, 1)

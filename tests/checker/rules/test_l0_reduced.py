@@ -7,6 +7,7 @@ import certpca
 from certpca.checker import Examiner
 from certpca.checker.data import prepare
 from certpca.checker.limits import Limits
+from certpca.checker.random_spaces import shortfall
 from certpca.checker.rules import l0_reduced_random as reduced
 from certpca.runtime.limits import with_limits
 from certpca.search.krylov import leading_directions
@@ -21,7 +22,10 @@ def data(rng: np.random.Generator) -> np.ndarray:
 def test_fewer_directions_prove_less(data: np.ndarray) -> None:
     solution = certpca.solve(data, 40)
     full = certpca.certify(data, 40, solution=solution, branching=False, target_gap=0)
-    bounds = [certpca.certify(data, 40, solution=solution, depth=depth, target_gap=0) for depth in (50, 10, 3)]
+    bounds = [
+        certpca.certify(data, 40, solution=solution, depth=depth, target_gap=0, branching=False)
+        for depth in (50, 10, 3)
+    ]
     assert all(bound.kind == "l0-reduced" for bound in bounds)
     assert all(certpca.verify(bound, data).upper_bound <= bound.upper_bound for bound in bounds)
     values = [full.upper_bound, *[bound.upper_bound for bound in bounds]]
@@ -79,19 +83,19 @@ def test_roundings_cost_more_where_they_are_larger() -> None:
     """The stated probability includes what floating point does: the larger that can be, the more is allowed for."""
 
     def allowance(off: float) -> float:
-        return reduced.shortfall(20_000, 16, 13, off=lambda _: off)
+        return shortfall(20_000, 16, 13, off=lambda _: off)
 
     allowed = [allowance(off) for off in (0.0, 1e-7, 1e-6, 1e-5, 1e-4)]
     assert allowed == sorted(allowed)
     assert allowed[0] < allowed[1] < 1.01 * allowed[0]
     assert allowance(1.0) == 1.0
-    assert reduced.shortfall(20_000, 16, 13, off=lambda _: 0.0, seen=0.0) == 1.0
+    assert shortfall(20_000, 16, 13, off=lambda _: 0.0, seen=0.0) == 1.0
 
 
 def test_a_perturbed_space_falls_short_as_seldom_as_stated() -> None:
     """Products that are wrong by a known amount, far more than roundings: the allowance for them must be enough."""
     depth, starts, degree, draws, wrong = 200, 2, 3, 400, 1e-4
-    short = reduced.shortfall(
+    short = shortfall(
         depth, starts, degree, off=lambda largest: 2.2 * wrong * np.sqrt(starts * degree) / largest, failure=0.05
     )
     spectrum = np.concatenate([[1.0], np.linspace(0, 1 - 1.01 * short, depth - 1)])
@@ -120,7 +124,7 @@ def test_too_many_samples_for_a_proof_that_is_sure(data: np.ndarray) -> None:
 def test_ritz_values_fall_short_as_seldom_as_stated() -> None:
     """A large eigenvalue just above many others that are a little too small: the worst case of the analysis."""
     depth, starts, degree, draws = 200, 2, 3, 400
-    short = reduced.shortfall(depth, starts, degree, failure=0.05)
+    short = shortfall(depth, starts, degree, failure=0.05)
     spectrum = np.concatenate([[1.0], np.linspace(0, 1 - 1.01 * short, depth - 1)])
     rng = np.random.default_rng(0)
     failed = 0
@@ -133,7 +137,7 @@ def test_ritz_values_fall_short_as_seldom_as_stated() -> None:
 
 @pytest.mark.parametrize("degree", [2, 5, 13])
 def test_more_products_leave_less_in_doubt(degree: int) -> None:
-    assert 0 < reduced.shortfall(20_000, 16, degree + 1) < reduced.shortfall(20_000, 16, degree) < 1
+    assert 0 < shortfall(20_000, 16, degree + 1) < shortfall(20_000, 16, degree) < 1
 
 
 def test_leading_directions_hold_most_of_the_variance(data: np.ndarray) -> None:
@@ -166,7 +170,7 @@ def test_where_no_smaller_depth_is_possible_closed_forms_remain(rng: np.random.G
 
 
 def test_a_short_budget_is_kept(data: np.ndarray) -> None:
-    budget = certpca.Budget(seconds=20)
-    with with_limits(largest_factored=50, seconds_an_entry=1.0):
+    budget = certpca.Budget(seconds=1e-3)
+    with with_limits(largest_factored=50, few_features=100):
         certificate = certpca.certify(data, 40, target_gap=0, branching="directions", budget=budget)
     assert not certificate.kind.startswith("l0")

@@ -56,6 +56,8 @@ def test_any_stored_number_gives_a_valid_bound(seed, k, choice):
     optimum, support = brute_force(matrix, k)
     assert proof.upper_bound >= optimum * (1 - 1e-13)
     assert not set(proof.outside.tolist()) & set(support)
+    poor = replace(_poor(certificate, data), evidence=evidence)
+    assert examine(poor, certpca.from_data(data).source()).upper_bound >= optimum * (1 - 1e-13)
     # Leaving out features costs no support, whatever is said to be left.
     left = np.sort(rng.choice(8, int(rng.integers(k, 9)), replace=False))
     shift = {"shift": float(np.diagonal(matrix).min())}
@@ -74,6 +76,8 @@ def test_any_stored_number_gives_a_valid_bound(seed, k, choice):
         proof = examine(replace(certificate, evidence=twice), certpca.from_data(data).source())
         assert proof.upper_bound >= optimum * (1 - 1e-13)
         assert not set(proof.outside.tolist()) & set(support)
+        poor = replace(_poor(certificate, data), evidence=twice)
+        assert examine(poor, certpca.from_data(data).source()).upper_bound >= optimum * (1 - 1e-13)
 
 
 def _drawn(rng: np.random.Generator, matrix: np.ndarray, part: str, near: bool) -> dict:
@@ -82,7 +86,9 @@ def _drawn(rng: np.random.Generator, matrix: np.ndarray, part: str, near: bool) 
     spread = rng.uniform(0.5, 1.5, (count, count)) if near else rng.standard_normal((count, count))
     u = matrix[np.ix_(own, own)] * spread
     size = 10.0 ** rng.uniform(-3, 3) * np.abs(np.diagonal(matrix)).max()
+    beside = _beside(rng, matrix, own, size, near)
     return {
+        **{f"{part}_{name}": value for name, value in beside.items()},
         f"{part}_scale": np.float64(1.0),
         f"{part}_features": own,
         f"{part}_pairs": (np.triu(u) + np.tril(rng.standard_normal((count, count)) * size / 10, -1)).astype(np.float32),
@@ -90,6 +96,70 @@ def _drawn(rng: np.random.Generator, matrix: np.ndarray, part: str, near: bool) 
         f"{part}_shift": np.float64(rng.standard_normal() * size),
         f"{part}_rest": np.float64(rng.uniform(0.01, 1) * size),
     }
+
+
+def _beside(rng: np.random.Generator, matrix: np.ndarray, own: np.ndarray, size: float, near: bool) -> dict:
+    """Draw partners, or none."""
+    others = np.setdiff1d(np.arange(len(matrix)), own)
+    count = int(rng.integers(0, others.size + 1))
+    if count == 0:
+        return {}
+    partners = np.sort(rng.choice(others, count, replace=False))
+    spread = rng.uniform(-0.5, 1.5, (own.size, count)) if near else rng.standard_normal((own.size, count)) * 10
+    return {
+        "partners": partners,
+        "across": (matrix[np.ix_(own, partners)] * spread).astype(np.float32),
+        "room": np.float64(rng.uniform(1e-3, 1) * size),
+    }
+
+
+def _poor(certificate: Certificate, data: np.ndarray) -> Certificate:
+    """Put a poor component in: bounds are never said to lie below what it captures, which would hide wrong ones."""
+    variances = data.var(axis=0, ddof=1)
+    worst = int(variances.argmin())
+    objective = float(variances[worst]) * (1 - 1e-9)
+    return replace(certificate, support=np.array([worst]), loadings=np.ones(1), objective=objective)
+
+
+def _one_pair(data: np.ndarray, across: float, room: float, small: float = 1e-9) -> Certificate:
+    """Bound two features by numbers of the first alone: U is zero, so nothing but λ is left."""
+    matrix = np.cov(data.T)
+    evidence = {
+        "scale": np.float64(1.0),
+        "features": np.array([0]),
+        "pairs": np.zeros((1, 1), dtype=np.float32),
+        "alpha": np.array([small]),
+        "shift": np.float64(matrix[1, 1]),
+        "rest": np.float64(small),
+        "partners": np.array([1]),
+        "across": np.array([[across]], dtype=np.float32),
+        "room": np.float64(room),
+    }
+    evidence = {f"rows0_{key}": array for key, array in evidence.items()}
+    return replace(_poor(_certificate(data, 2), data), evidence=evidence)
+
+
+def _two_and_one(rng: np.random.Generator, together: float) -> np.ndarray:
+    """Return two features that go together, and a third of the second one's variance that goes with none."""
+    columns = np.linalg.qr(rng.standard_normal((30, 3)) - rng.standard_normal((30, 3)).mean(axis=0))[0]
+    columns = np.linalg.qr(columns - columns.mean(axis=0))[0]
+    second = together * columns[:, 0] + np.sqrt(1 - together**2) * columns[:, 1]
+    return np.column_stack([1.3 * columns[:, 0], second, columns[:, 2]])
+
+
+@given(seed=st.integers(0, 2**32 - 1), together=st.floats(-0.99, 0.99), power=st.floats(-3, 3))
+@settings(max_examples=40, deadline=None)
+def test_what_lies_beside_the_rows_counts_in_full(seed, together, power):
+    """With the best room the bound is the optimum itself; with another it must not be less."""
+    data = _two_and_one(np.random.default_rng(seed), together)
+    matrix = np.cov(data.T)
+    optimum = brute_force(matrix, 2)[0]
+    best = optimum - matrix[1, 1]
+    tight = examine(_one_pair(data, 0.0, best), certpca.from_data(data).source()).upper_bound
+    assert optimum * (1 - 1e-13) <= tight <= optimum * (1 + 1e-5)
+    for factor in (0.9, 1.1, 10.0**power):
+        other = examine(_one_pair(data, 0.0, best * factor), certpca.from_data(data).source()).upper_bound
+        assert other >= optimum * (1 - 1e-13)
 
 
 def _certificate(data: np.ndarray, k: int) -> Certificate:
@@ -111,10 +181,18 @@ def _certificate(data: np.ndarray, k: int) -> Certificate:
         ("features", np.array([0, 1, 2, 3, 8]), "out of range"),
         ("features", np.array([0, 1, 1, 2, 3]), "not sorted"),
         ("pairs", np.full((5, 5), 3e38, dtype=np.float32), "overflow|proves nothing"),
+        ("partners", np.array([4, 6]), "among its features"),
+        ("partners", np.array([6, 5]), "not sorted"),
+        ("partners", np.array([6, 8]), "out of range"),
+        ("across", np.ones((5, 3), dtype=np.float32), "wrong shape"),
+        ("across", np.full((5, 2), np.nan, dtype=np.float32), "not finite"),
+        ("room", np.float64(0.0), "not positive"),
+        ("room", np.float64(-1.0), "not positive"),
+        ("room", np.float64(np.inf), "not finite"),
     ],
 )
 def test_nonsense_is_refused(rng, name, value, why):
-    data = rng.standard_normal((20, 8))
+    data, beside = rng.standard_normal((20, 8)), name in ("partners", "across", "room")
     evidence = {
         "scale": np.float64(1.0),
         "features": np.arange(5),
@@ -122,6 +200,7 @@ def test_nonsense_is_refused(rng, name, value, why):
         "alpha": np.ones(5),
         "shift": np.float64(0.0),
         "rest": np.float64(1.0),
+        **({"partners": np.array([5, 7]), "across": np.zeros((5, 2)), "room": np.float64(1.0)} if beside else {}),
         name: value,
     }
     certificate = replace(_certificate(data, 3), evidence={f"rows0_{key}": array for key, array in evidence.items()})

@@ -283,7 +283,7 @@ def test_dropped_features_may_be_large_or_zero() -> None:
 def test_swapped_evidence_and_kinds(form: str) -> None:
     other = certified("dense" if form == "clipped" else "clipped")
     stays_valid(form, replace(certified(form), evidence=other.evidence))
-    for kind in ("trace", "row-sums", "largest-eigenvalue", "l0-dual", "l0-tree"):
+    for kind in ("trace", "row-sums", "largest-eigenvalue", "l0-dual", "l0-tree", "count-tree"):
         stays_valid(form, replace(certified(form), kind=kind))
     for sparsity in (1, 2):
         assert not stays_valid(form, replace(certified(form), sparsity=sparsity))  # its loadings are too many

@@ -31,11 +31,11 @@ def planted(samples: int, size: int, groups: int, strength: float) -> Vector:
 
 
 def _cover(**more: Any) -> certpca.Certificate:
-    return certpca.certify(planted(15, 600, 0, 0.0), 310, target_gap=0.0485, **more)
+    return certpca.certify(planted(15, 600, 0, 0.0), 310, target_gap=0.0485, branching="directions", **more)
 
 
 def _shrunk(**more: Any) -> certpca.Certificate:
-    return certpca.certify(planted(25, 500, 3, 1.5), 8, target_gap=1e-3, **more)
+    return certpca.certify(planted(25, 500, 3, 1.5), 8, target_gap=1e-3, branching="directions", **more)
 
 
 def _tree(**more: Any) -> certpca.Certificate:
@@ -55,15 +55,15 @@ def _branch_and_bound(**more: Any) -> certpca.Solution:
 
 
 def _certified(**more: Any) -> certpca.Solution:
-    return certpca.solve(planted(25, 500, 3, 1.5), 8, certify=True, target_gap=1e-3, **more)
+    return certpca.solve(planted(60, 40, 0, 0.0), 8, certify=True, **more)
 
 
 def _device(**more: Any) -> certpca.Certificate:
-    return certpca.certify(array_api_strict.asarray(planted(20, 250, 3, 1.0)), 6, **more)
+    return certpca.certify(array_api_strict.asarray(planted(20, 190, 3, 1.0)), 6, **more)
 
 
 def _path(**more: Any) -> certpca.Path:
-    return certpca.path(planted(25, 300, 3, 1.5), [4, 8, 12], certify=True, target_gap=0.01, **more)
+    return certpca.path(planted(25, 190, 3, 1.5), [4, 8, 12], certify=True, target_gap=0.01, **more)
 
 
 def _path_of_one_solver(**more: Any) -> certpca.Path:

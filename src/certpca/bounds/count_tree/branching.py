@@ -61,7 +61,8 @@ def cut(
     if high <= low:
         return _halved(cell, suggested)
     margin = MIDDLE * (high - low)
-    return Cut(position, fresh, int(np.clip(round(mean), low + margin, high - margin - 1)), suggested)
+    most = int(np.clip(round(mean), low + margin, high - margin - 1))
+    return Cut(position, fresh, min(max(most, low), high - 1), suggested)  # both sides hold something
 
 
 def _spread(counts: Vector, shares: Vector) -> float:

@@ -17,7 +17,7 @@ from certpca.bounds.l0_level.space import Space
 from certpca.runtime.arrays import Array, Indices, Vector, to_vector
 
 Spectrum = tuple[Vector, Vector, float]  # eigenvalues, eigenvectors, and what stands for unknown directions
-LEADING = 6  # eigenvectors that are multiplied by the whole matrix
+LEADING = 12  # eigenvectors that are multiplied by the whole matrix
 
 
 class CellValue(NamedTuple):

@@ -16,7 +16,7 @@ Vertex = tuple[int, ...]  # how many features of each group, the others first
 class Cell:
     """Supports that have so many features in some groups, and levels for them: those of all other features first.
 
-    `bound` is about what the levels prove; `stage` tells how closely they were sought.
+    `bound` is about what the levels prove; `stage` tells how closely they were sought, `tries` how often at this stage.
     """
 
     groups: tuple[int, ...]
@@ -24,6 +24,7 @@ class Cell:
     levels: tuple[Levels, ...]
     bound: float
     stage: int = 0
+    tries: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +40,8 @@ class Split:
 class CountTree:
     """Cells that hold every support; the largest of their bounds holds for the matrix.
 
-    `basis` are the known directions of sample space, those with levels of their own first.
+    `basis` are the known directions of sample space, those with levels of their own first. `stuck`: the cell with the
+    largest bound cannot be split, so that nothing lowers the bound any more.
     """
 
     basis: Vector
@@ -47,6 +49,7 @@ class CountTree:
     cells: tuple[Cell, ...]  # in the order in which they were made, split ones included
     splits: dict[int, Split]
     known: Known
+    stuck: bool = False
 
     def leaves(self) -> list[int]:
         """Return the numbers of the cells that were not split."""

@@ -22,7 +22,9 @@ from certpca.runtime.threads import at_most_threads, one_thread_each, threads_al
 STAGES = ((1e-3, 50), (2e-4, 60))  # smoothing relative to the bound, and steps of a descent
 MEMORY = 30
 ENDED = 1e-4  # of the smoothing: decreases below that end a descent
-FEWEST, MOST = 112, 160  # known directions that are kept: as few of the most until there are more than that
+FEWEST, MOST = 128, 208  # known directions that are kept: as few until there are more than the most
+SURPRISE = 0.2  # of the gain: where new directions take more of it, a descent is made again with them,
+TRIES = 3  # so often at most
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +94,7 @@ class CountSearch:
     def _advanced(self, tree: CountTree, numbers: list[int], first: Vector | None = None) -> CountTree:
         """Solve some cells more closely, and split those for which that was done."""
         groups, splits, cells, known = list(tree.groups), dict(tree.splits), list(tree.cells), tree.known
-        places, tasks = list[int](), list[_Task]()
+        places, tasks, stuck = list[int](), list[_Task](), False
         for number in numbers:
             cell = cells[number]
             model = self._model(cell, tuple(groups))
@@ -102,6 +104,7 @@ class CountSearch:
                 continue
             found = self._cut(cell, model, first)
             if found is None:  # nothing to split: it stays what it is
+                stuck = stuck or number == numbers[0]
                 continue
             known = self._improved(known, found.suggested)
             if found.fresh is not None:
@@ -115,7 +118,7 @@ class CountSearch:
                 tasks.append(_Task(part, model if part is parts[0] else self._model(part, tuple(groups)), 0))
         for place, cell in zip(places, self._solved(tasks), strict=True):
             cells[place] = cell
-        return CountTree(self.space.basis, tuple(groups), tuple(cells), splits, known)
+        return CountTree(self.space.basis, tuple(groups), tuple(cells), splits, known, stuck)
 
     def _model(self, cell: Cell, groups: tuple[Indices, ...]) -> CellModel:
         return CellModel(self.space, members(cell, groups, self.space.features.size), self._unevenness)
@@ -157,7 +160,7 @@ class CountSearch:
         cell, model = task.cell, task.model
         vertices = self._vertices(cell, model)
         if not vertices:
-            return replace(cell, levels=(), bound=0.0, stage=len(STAGES))
+            return replace(cell, levels=(), bound=0.0, stage=len(STAGES))  # no support has such counts
         bases = self._near(cell)
         smoothing, steps = STAGES[task.stage]
         relative = smoothing * cell.bound / self.space.scale
@@ -181,28 +184,28 @@ class CountSearch:
             stop: Callable[[float], bool] = lambda _: self._late()  # noqa: E731
             descend(function, still, steps=steps, tolerance=ENDED * relative, stop=stop, memory=MEMORY)
         levels = tuple(own.times(self.space.scale) for own in moved(bases, best[2]))
-        return replace(cell, levels=levels, bound=min(best[1] * self.space.scale, cell.bound), stage=task.stage + 1)
+        return replace(cell, levels=levels, bound=best[1] * self.space.scale)
 
     def _corrected(self, tasks: list[_Task], cells: list[Cell]) -> list[Cell]:
         """Know what leading eigenvectors are multiplied into, which takes two walks, and bound the cells with that."""
         space = self.space
-        if space.whole:
-            return cells
         live = [number for number, cell in enumerate(cells) if cell.levels]
-        panels = [self._bounded(cells[number], tasks[number].model)[1] for number in live]
-        self._trim(MOST - sum(panel.shape[1] for panel in panels))
-        if panels:
+        if live and not space.whole:
+            panels = [self._bounded(cells[number], tasks[number].model)[1] for number in live]
+            self._trim(MOST - sum(panel.shape[1] for panel in panels))
             space.add(space.combined(space.there(np.concatenate(panels, axis=1))))
         for number in live:
-            model = CellModel(space, tasks[number].model.members, self._unevenness)
-            bound = self._bounded(cells[number], model)[0] * space.scale
-            cells[number] = replace(cells[number], bound=min(bound, tasks[number].cell.bound))
+            bound = cells[number].bound
+            if not space.whole:
+                model = CellModel(space, tasks[number].model.members, self._unevenness)
+                bound = self._bounded(cells[number], model)[0] * space.scale
+            cells[number] = _judged(tasks[number].cell, cells[number], bound)
         return cells
 
     def _trim(self, most: int) -> None:
         """Forget directions that hardly matter: every evaluation costs their number squared."""
         space, fewest = self.space, max(FEWEST, self._levels.width + FEWEST // 2)
-        if space.known > max(most, fewest) and not space.whole:
+        if space.known > max(most, fewest) and space.features.depth > MOST:
             trimmed(space, self._levels, space.model(self._unevenness), space.most - fewest)
 
     def _bounded(self, cell: Cell, model: CellModel) -> tuple[float, Any]:
@@ -217,3 +220,11 @@ class CountSearch:
 
 def _position(found: Cut, cell: Cell) -> int:
     return len(cell.groups) if found.position is None else found.position
+
+
+def _judged(before: Cell, after: Cell, bound: float) -> Cell:
+    """Return a cell after a descent, or as it was where directions that were not known make that worse."""
+    gained, taken = before.bound - bound, bound - after.bound
+    again = taken > SURPRISE * gained and before.tries + 1 < TRIES
+    moved_on = replace(before, stage=before.stage + (not again), tries=before.tries + 1 if again else 0)
+    return replace(moved_on, levels=after.levels, bound=bound) if gained > 0 else moved_on

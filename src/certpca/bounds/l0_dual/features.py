@@ -20,11 +20,16 @@ def dual_depth(operator: Operator) -> int:
     return int(operator.size if source.kind == "matrix" else min(source.values.shape))
 
 
-def too_deep(operator: Operator, wanted: int | None) -> bool:
-    """Whether to work with fewer directions than there are: because of time, or of memory, or as asked for."""
+def fewer_asked(operator: Operator, wanted: int | None) -> bool:
+    """Whether to work with fewer directions than there are, as asked for."""
+    return wanted is not None and wanted < dual_depth(operator)
+
+
+def too_deep(operator: Operator, wanted: int | None = None) -> bool:
+    """Whether a matrix of all directions is out of the question: because of time, or of memory, or as asked for."""
     depth = dual_depth(operator)
-    asked = wanted is not None and wanted < depth
-    return asked or depth > limits().largest_factored or 4 * depth * operator.size > LARGEST_FACTOR_BYTES
+    large = depth > limits().largest_factored or 4 * depth * operator.size > LARGEST_FACTOR_BYTES
+    return large or fewer_asked(operator, wanted)
 
 
 def sample_space_rows(operator: Operator, single_from: int = SINGLE_FROM) -> RowBlocks:

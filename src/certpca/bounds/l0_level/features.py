@@ -30,6 +30,10 @@ class Features(ABC):
         self.walks += 1
         return self._combined(panel)
 
+    def spread(self, directions: Vector) -> Vector:
+        """Return FFᵀ directions on the host: one walk where the data can be multiplied there and back on it."""
+        return self.combined(self.along(directions))
+
     @abstractmethod
     def lengths(self) -> Vector:
         """Return the squared length of every feature."""
@@ -72,6 +76,15 @@ class WalkedFeatures(Features):
     def lengths(self) -> Vector:
         """Return the diagonal of the matrix."""
         return to_vector(self.operator.diagonal())
+
+    def spread(self, directions: Vector) -> Vector:
+        """Return FFᵀ directions."""
+        if self._factor.around is None and self._factor.forth is not None:
+            return super().spread(directions)
+        self.walks += 1
+        operator = self.operator
+        there = operator.xp.asarray(directions, dtype=operator.xp.float32, device=operator.device)
+        return to_vector(self._factor.sample_product(there))
 
     def _along(self, directions: Vector) -> Array:
         operator = self.operator

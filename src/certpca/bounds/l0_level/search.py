@@ -21,7 +21,9 @@ from certpca.bounds.l0_level.space import Space, lead_space, spread_axes, trimme
 from certpca.bounds.pair_bound.quasi_newton import descend
 from certpca.runtime.arrays import Array, Vector, to_vector
 
-FULL_UP_TO = 200  # directions of sample space up to which all have levels of their own
+FULL_UP_TO = (
+    24  # directions of sample space up to which all have levels of their own: more are slower and hardly tighter
+)
 BEGIN_WIDTH = 32  # directions multiplied at a time: as many as cost no more than one, where memory is the limit
 KRYLOV_ROUNDS = 2
 FIRST_LEVELS = 12  # directions that have levels of their own from the start
@@ -63,7 +65,8 @@ class OnLevels:
     """Where a search stands: all that its next round depends on.
 
     `basis` are the known directions, `levels` those of its first columns; `stage` is the number of the smoothing,
-    `descents` how many there were at it, and `idle` the rounds at the last one that did not help.
+    `descents` how many there were at it, and `idle` the rounds at the last one that did not help; `closed` is the share
+    of the gap that the last round closed.
     """
 
     basis: Vector
@@ -73,6 +76,7 @@ class OnLevels:
     stage: int = 0
     descents: int = 0
     idle: int = 0
+    closed: float = 1.0
 
     @property
     def done(self) -> bool:
@@ -174,7 +178,7 @@ class LevelSearch:
             stage, descents = stage + 1, 0
         if stage >= len(SMOOTHINGS):
             idle = 0 if closed > LITTLE * gap or added else idle + 1
-        return self._state(best, stage, descents, idle)
+        return self._state(best, stage, descents, idle, closed / max(closed + gap, np.finfo(float).tiny))
 
     def _take_up(self, at: OnLevels) -> None:
         """Know what a state knows, which takes a walk where another process, or another search, left it."""
@@ -182,9 +186,9 @@ class LevelSearch:
             self.space.take_up(at.basis)
         self._levels, self._unevenness = at.levels.times(1 / self.space.scale), at.unevenness
 
-    def _state(self, best: Found, stage: int = 0, descents: int = 0, idle: int = 0) -> OnLevels:
+    def _state(self, best: Found, stage: int = 0, descents: int = 0, idle: int = 0, closed: float = 1.0) -> OnLevels:
         levels = self._levels.times(self.space.scale)
-        return OnLevels(self.space.basis, levels, best, self._unevenness, stage, descents, idle)
+        return OnLevels(self.space.basis, levels, best, self._unevenness, stage, descents, idle, closed)
 
     def _found(self, spectra: list[Spectrum]) -> Found:
         """Return what is known of the levels as they are, in the units of the matrix."""

@@ -84,9 +84,9 @@ class Space:
             self.turn(whole, width)
         return count
 
-    def model(self, unevenness: float) -> Model:
-        """Return the bound on what is known."""
-        return Model(self.along, self.lengths, self.features.depth, unevenness)
+    def model(self, unevenness: float, along: Array | None = None) -> Model:
+        """Return the bound on what is known, or on that in other coordinates."""
+        return Model(self.along if along is None else along, self.lengths, self.features.depth, unevenness)
 
 
 def lead_space(space: Space, first: Vector, width: int, rounds: int) -> None:
@@ -95,7 +95,17 @@ def lead_space(space: Space, first: Vector, width: int, rounds: int) -> None:
     if depth <= max(width, first.shape[1]):
         space.add(np.linalg.qr(first, mode="complete")[0])
         return
-    space.add(np.concatenate([first, np.random.default_rng(0).standard_normal((depth, width))], axis=1))
+    start = np.concatenate([first, np.random.default_rng(0).standard_normal((depth, width))], axis=1)
+    if space.features.operator.cost.reads:
+        # What is multiplied there and back needs one walk each time, and all of it together one more in the end.
+        blocks = [np.linalg.qr(start)[0]]
+        for _ in range(rounds):
+            known = np.concatenate(blocks, axis=1)
+            image = space.features.spread(blocks[-1])
+            blocks.append(np.linalg.qr(image - known @ (known.T @ image))[0])
+        space.add(np.concatenate(blocks, axis=1))
+        return
+    space.add(start)
     for _ in range(rounds):
         if space.whole:
             break

@@ -8,6 +8,7 @@ from certpca.bounds.count_tree.cells import CountTree
 from certpca.bounds.count_tree.evidence import tree_evidence, tree_of
 from certpca.bounds.count_tree.search import CountSearch
 from certpca.bounds.goals import Known
+from certpca.bounds.l0_dual.features import too_deep
 from certpca.bounds.proof_search import ProofSearch
 from certpca.bounds.stalling import Stall
 from certpca.runtime.arrays import Indices
@@ -17,15 +18,22 @@ ORDER = 38
 KINDS = ("count-tree",)
 FEWEST_CELLS = 4  # that must be proved in time to begin
 MORE_CELLS = 4  # that a step adds at most, about
+DIRECTIONS = 24  # that have levels of their own, about
 BETTER = 1e-6  # relative: what a support must promise to be looked at
 
 
 def applies(search: ProofSearch) -> bool:
     """Whether there are levels for all supports to go on from, and something to gain in time."""
     levels = search.shared.levels
-    if levels is None or levels[0].aim.sparsity != search.sparsity or not search.goal.over_supports:
+    if levels is None or levels[0].aim.sparsity != search.sparsity or not in_sight(search):
         return False
-    return not search.finished() and search.fits(2 * FEWEST_CELLS * _leaf(search))
+    return not search.finished()
+
+
+def in_sight(search: ProofSearch) -> bool:
+    """Whether supports may be split, and a few cells can be proved in time."""
+    possible = search.goal.over_supports and not too_deep(search.operator, search.goal.depth)
+    return possible and search.fits(2 * FEWEST_CELLS * search.costs.level(DIRECTIONS))
 
 
 def seconds(search: ProofSearch) -> float:
@@ -62,11 +70,11 @@ def make(search: ProofSearch) -> None:
         direction = rounds.space.combined(search.operator.adopt(panel))[:, 0]
         return cells.start(incumbent.best, direction, at.best.bound)
 
-    stall, leaf = Stall(progress), _leaf(search)
+    stall, leaf = Stall(progress), search.costs.level(levels.width)
 
     def over(tree: CountTree) -> bool:
         objective = tree.known.objective
-        return goal.reached(objective, tree.bound) or stall.over(objective, tree.bound)
+        return tree.stuck or goal.reached(objective, tree.bound) or stall.over(objective, tree.bound)
 
     found = resumable(
         cells.step,
@@ -83,8 +91,3 @@ def make(search: ProofSearch) -> None:
     if search.improves(found.bound):
         search.offer(search.proved_once("counts-certificate", "count-tree", tree_evidence(found), tree_of(found)))
     search.over = search.finished()
-
-
-def _leaf(search: ProofSearch) -> float:
-    levels = search.shared.levels
-    return 0.0 if levels is None else search.costs.level(levels[1].levels.width)

@@ -16,10 +16,12 @@ NODES_BEYOND_TARGET = 50  # on small problems, whose optimum is sought whatever 
 
 
 def applies(search: ProofSearch) -> bool:
-    """Whether few features are left, and there is something to gain."""
+    """Whether few features are left, fewer than a tree was tried on before, and there is something to gain."""
     if search.root is None or search.best is None or not search.goal.over_supports or search.progress.exhausted:
         return False
-    return search.left.features.size <= limits().searched_supports and not search.near_enough(search.best.upper_bound)
+    left = search.left.features.size
+    tried = left == search.operator.size and "search-tree" in search.kinds
+    return left <= limits().searched_supports and not tried and not search.near_enough(search.best.upper_bound)
 
 
 def seconds(search: ProofSearch) -> float:
@@ -30,6 +32,11 @@ def seconds(search: ProofSearch) -> float:
 
 def make(search: ProofSearch) -> None:
     """Visit nodes; on small problems until the optimum is proved, as long as that takes few."""
+    visit(search, "tree")
+
+
+def visit(search: ProofSearch, name: str) -> None:
+    """Visit nodes of a tree over the features that are left, and prove what came of it."""
     goal, progress, incumbent, left = search.goal, search.progress, search.incumbent, search.left
     gap = PROVED_OPTIMAL if search.small else max(goal.target_gap, PROVED_OPTIMAL)
     nodes = TreeSearch(incumbent.operator.submatrix(left.features), search.sparsity, gap)
@@ -42,9 +49,9 @@ def make(search: ProofSearch) -> None:
 
     with progress.setting_aside(left.seconds):
         start = np.searchsorted(left.features, incumbent.best.support)
-        found = searched(nodes, start, progress, enough=enough)
+        found = searched(nodes, start, progress, enough=enough, name=name)
     if found.value > incumbent.objective * (1 + 1e-9):
         incumbent.best = incumbent.refitted(left.features[found.best.support])
     if search.improves(found.upper_bound):
         tree, evidence = nodes.certificate(found)
-        search.offer(search.proved_once("tree-certificate", "search-tree", {**left.evidence, **evidence}, tree))
+        search.offer(search.proved_once(f"{name}-certificate", "search-tree", {**left.evidence, **evidence}, tree))

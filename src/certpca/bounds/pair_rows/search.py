@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from certpca.bounds.goals import Goal, Incumbent
-from certpca.bounds.pair_bound.points import PairPoint, first_point, stored, tightened
+from certpca.bounds.pair_bound.points import first_point, stored
+from certpca.bounds.pair_rows import wide_point
+from certpca.bounds.pair_rows.descent import Descent
 from certpca.bounds.pair_rows.strongest import Strongest, among
-from certpca.bounds.pair_rows.wide_point import WidePoint, widened
+from certpca.bounds.pair_rows.suggested import improved_by_pairs
+from certpca.bounds.pair_rows.wide_point import RowsPoint, WidePoint, widened
 from certpca.bounds.support_tree.search import TreeSearch, searched
 from certpca.results.certificate import PROVED_OPTIMAL
 from certpca.results.evidence_forms import within
@@ -17,26 +20,35 @@ from certpca.runtime.arrays import Indices, Vector
 from certpca.runtime.budget import Progress
 from certpca.runtime.resumable import resumable
 
-ROWS_FOR_EACH = 6  # rows of M for each feature of a support,
-FEWEST_ROWS, MOST_ROWS = 400, 1200  # within these
-COUNTS_FROM, GROWN = 0.9, 200  # rows with so large a share of the last that counts join M, as many at a time
-SCHEDULE = ((0.03, 15), (0.01, 25), (0.003, 40), (0.001, 60), (0.0003, 60))  # smoothing, steps
-ROUNDS = 6
-WORTH_A_ROUND = 0.8  # of the features that must not be left for another round
+ROWS_FOR_EACH = 2  # rows of M for each feature of a support, at first,
+FEWEST_ROWS, MOST_ROWS = 150, 1200  # within these
+GROWN = 100  # rows that come to count join M, as many at a time
+FIRST_ENTRIES, MOST_ENTRIES = 400_000, 1_500_000  # of U between M and its partners
+OTHERS = 1000  # rows beside M that the descent keeps in view
+ROOM = 0.04  # s to begin with, as a share of what is captured
+SCHEDULE = ((0.03, 30), (0.01, 30), (0.006, 30), (0.003, 30), (0.002, 30), (0.001, 40), (0.0006, 40), (0.0003, 60))
+LAST = len(SCHEDULE) - 1
+ROUNDS = 8
+WORTH_A_ROUND = 0.5  # of the features that must not be left for another round
+ALL_IN = 400  # features that are left and all join M
 SMALL_TREE = 64  # features that are left to the tree at once
 LARGEST_TREE = 512  # features that are left to it at the end
-HOPELESS = 0.15  # gap after two stages that further ones do not close
+HOPELESS, TELLS = 5.0, 0.003  # gap as a multiple of a smoothing from there on: what is beyond it stays open
 HELPS = 0.05  # share of the gap to close, or of the features to leave out, for another stage to be worth it
-SHARE = 0.4  # of the time there is, for stages that may come to nothing
+AHEAD, SLOW_AT = 2.5, 1  # stages for which there must be time after the first, or other bounds make more of it
 ROWS = "rows"  # the parts of the evidence that hold wide points
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tightening:
-    """The point after some stages, the best wide one so far, the features that one leaves, and whether it helped."""
+    """The point after some stages, the best wide one so far, the features that one leaves, and whether it helped.
+
+    `others` are the largest β beside M, times α₀, in units of what is captured.
+    """
 
     stage: int
-    current: PairPoint
+    current: RowsPoint
+    others: Vector
     best: WidePoint
     left: Indices
     helped: bool = True
@@ -57,17 +69,21 @@ def search(
     """Leave out features in rounds, each with a point of its own, then search the tree over those that are left."""
     evidence: dict[str, Any] = {}
     features, dropped, best = np.arange(pairs.size), 0.0, Found(math.inf, {})
+    improved_by_pairs(pairs, incumbent, lambda: progress.late(proof_seconds))
+    point: RowsPoint | None = None
+    stage = 0
     for number in range(ROUNDS):
         search = _Round(pairs, features, sparsity, incumbent, goal, progress, proof_seconds)
-        state = search.tightened(f"pair-rows-{number}")
+        state = search.tightened(f"pair-rows-{number}", point, stage)
         arrays = _arrays(state.best)
         if max(state.best.bound, dropped) < best.bound:
             best = Found(max(state.best.bound, dropped), {**evidence, **within(f"{ROWS}{number}", arrays)})
         dropped = max(dropped, float(np.delete(state.best.forced, state.left).max(initial=0.0)))
         evidence |= within(f"{ROWS}{number}", {**arrays, "left": state.left})
-        few = state.left.size <= max(SMALL_TREE, 2 * sparsity)
         if goal.reached(incumbent.objective, best.bound) or progress.exhausted:
             return best
+        point, stage = state.current.on(state.left), state.stage
+        few = state.left.size <= max(SMALL_TREE, 2 * sparsity)
         if few or state.left.size > WORTH_A_ROUND * features.size:
             break
         features = features[state.left]
@@ -77,9 +93,17 @@ def search(
         pairs = fewer
     if state.left.size > LARGEST_TREE:
         return best
+    assert point is not None
     columns = pairs.columns[:, state.left] if pairs.size == search.size else pairs.columns
     found = _tree(
-        columns.astype(np.float64), search.features[state.left], sparsity, incumbent, goal, progress, proof_seconds
+        columns.astype(np.float64),
+        search.features[state.left],
+        sparsity,
+        point,
+        incumbent,
+        goal,
+        progress,
+        proof_seconds,
     )
     bound = max(found.bound, dropped)
     return Found(bound, {**evidence, **found.evidence}, found.tree) if bound < best.bound else best
@@ -89,18 +113,24 @@ def _tree(
     columns: Vector,
     features: Indices,
     sparsity: int,
+    point: RowsPoint,
     incumbent: Incumbent,
     goal: Goal,
     progress: Progress,
     proof_seconds: float,
 ) -> Found:
-    tree = TreeSearch(columns.T @ columns, sparsity, max(goal.target_gap, PROVED_OPTIMAL))
+    matrix, captured = columns.T @ columns, incumbent.objective
+    tree = TreeSearch(matrix, sparsity, max(goal.target_gap, PROVED_OPTIMAL))
+    others = np.setdiff1d(np.arange(features.size), point.own.features)
+    own, unit = point.joined(others, matrix[others] / captured).own, captured / tree.scale
     reached = searched(
         tree,
         np.searchsorted(features, incumbent.best.support),
         progress,
         enough=lambda found: goal.reached(found.value, found.upper_bound),
         proof_seconds=proof_seconds,
+        name="pairs-tree",
+        point=stored(own.features, own.u * unit, own.k * unit, own.alpha * unit),
     )
     if reached.value > incumbent.objective * (1 + 1e-9):
         incumbent.best = incumbent.refitted(features[reached.best.support])
@@ -126,14 +156,14 @@ class _Round:
         self.size, self._captured = pairs.size, incumbent.objective
         self._support = np.searchsorted(features, incumbent.best.support)
         self._enough = self._captured * (1 + max(goal.target_gap, PROVED_OPTIMAL))
-        self._aside = max(proof_seconds, (1 - SHARE) * progress.remaining if progress.timed else 0.0)
+        self._proof_seconds, self._took = proof_seconds, 0.0
 
-    def tightened(self, name: str) -> Tightening:
+    def tightened(self, name: str, point: RowsPoint | None, stage: int) -> Tightening:
         """Go through the stages while that helps and there is time."""
         captured = self._captured
         return resumable(
             self._step,
-            self._start,
+            lambda: self._start() if point is None else self._after(stage, self._wider(point), None),
             self._progress,
             name,
             Tightening,
@@ -143,73 +173,110 @@ class _Round:
         )
 
     def _late(self) -> bool:
-        return self._progress.late(self._aside)
+        return self._progress.late(self._proof_seconds)
 
-    def _matrix(self, features: Indices) -> Vector:
-        columns = self._pairs.columns[:, features].astype(np.float64)
-        return np.asarray(columns.T @ columns / self._captured)
+    def _products(self, rows: Indices, columns: Indices) -> Vector:
+        """Return a part of the matrix in units of what is captured."""
+        left, right = (self._pairs.columns[:, part].astype(np.float64) for part in (rows, columns))
+        return np.asarray(left.T @ right / self._captured)
 
     def _start(self) -> Tightening:
-        pairs, sparsity = self._pairs, self._sparsity
+        """Begin at U = A − cI on the rows whose squares are largest."""
+        pairs, sparsity, captured = self._pairs, self._sparsity, self._captured
         count = min(pairs.size, max(FEWEST_ROWS, min(MOST_ROWS, ROWS_FOR_EACH * sparsity)))
         sums = pairs.squares.astype(np.float64).sum(axis=1) + pairs.diagonal**2
         features = np.union1d(np.argsort(-sums, kind="stable")[:count], self._support)
-        shift = _shift(pairs, sparsity) / self._captured
-        return self._after(0, first_point(features, self._matrix(features), shift, 0, sparsity), None)
+        shift = _shift(pairs, sparsity) / captured
+        own = first_point(features, self._products(features, features), shift, 0, sparsity)
+        nobody = np.zeros(0, dtype=np.intp)
+        alone = RowsPoint(own, nobody, np.zeros((features.size, 0)), 0.0, 1.0, ROOM)
+        return self._after(0, alone, None)
+
+    def _wider(self, point: RowsPoint) -> RowsPoint:
+        """Give M partners: the features whose products with it are largest, or all that there are."""
+        pairs, own = self._pairs, point.own.features
+        if pairs.size <= ALL_IN:
+            added = np.setdiff1d(np.arange(pairs.size), own)
+            return point.joined(added, self._products(added, np.arange(pairs.size)))
+        strength = (pairs.products(own) ** 4).sum(axis=0)
+        strength[own] = -np.inf
+        strength[point.partners] = np.inf
+        most = min(FIRST_ENTRIES // own.size, pairs.size - own.size)
+        partners = np.sort(np.argsort(-strength, kind="stable")[: max(most, point.partners.size)])
+        return point.beside(partners, self._products(own, partners))
 
     def _step(self, state: Tightening) -> Tightening:
         smoothing, steps = SCHEDULE[state.stage]
-        matrix = self._matrix(state.current.features)
-        current, _, _ = tightened(
-            matrix,
-            state.current,
-            0,
-            self._sparsity,
-            smoothing=smoothing,
-            steps=steps,
-            target=self._enough / self._captured,
-            late=self._late,
-            worth_fixing=math.inf,
+        point, begin = state.current, self._progress.seconds
+        own = point.own.features
+        descent = Descent(self._products(own, own), self._products(own, point.partners), state.others, self._sparsity)
+        current, _ = descent.tightened(
+            point, smoothing=smoothing, steps=steps, target=self._enough / self._captured, late=self._late
         )
-        return self._after(state.stage + 1, current, state)
+        following = self._after(state.stage + 1, current, state)
+        self._took = self._progress.seconds - begin
+        return following
 
-    def _after(self, stage: int, current: PairPoint, before: Tightening | None) -> Tightening:
-        captured, features = self._captured, current.features
-        own = stored(features, current.u * captured, current.k * captured, current.alpha * captured)
-        wide = widened(self._pairs, own, self._sparsity, captured)
+    def _after(self, stage: int, current: RowsPoint, before: Tightening | None) -> Tightening:
+        """Evaluate a point, and let rows that count join it."""
+        captured, own = self._captured, current.own.features
+        wide = widened(self._pairs, current, self._sparsity, captured)
         # The features of the incumbent are always left, so that the tree can say that it is optimal.
         left = np.union1d(np.flatnonzero(wide.forced > self._enough), self._support)
+        others = np.sort(np.delete(wide.sums, own))[::-1][:OTHERS] * wide.rest / captured**2
+        room = current.room if current.partners.size else ROOM
+        current = replace(current, shift=wide.shift / captured, rest=wide.rest / captured, room=room)
         current = self._grown(current, wide)
+        current = self._wider(current) if current.partners.size == 0 else self._joined(current, wide)
         if before is None:
-            return Tightening(stage, current, wide, left)
+            stage = next((at for at in range(stage, LAST) if SCHEDULE[at][0] < 1 - captured / wide.bound), LAST)
+            return Tightening(stage, current, others, wide, left)
         closed, gap = before.best.bound - wide.bound, before.best.bound - captured
         helped = closed > HELPS * gap or left.size < (1 - HELPS) * before.left.size
         if (before.left.size, before.best.bound) < (left.size, wide.bound):
-            return replace(before, stage=stage, current=current, helped=helped)
-        return Tightening(stage, current, wide, left, helped)
+            return replace(before, stage=stage, current=current, others=others, helped=helped)
+        return Tightening(stage, current, others, wide, left, helped)
 
-    def _grown(self, current: PairPoint, wide: WidePoint) -> PairPoint:
-        """Extend the point to rows that count as much as its own; U there is the matrix, c off its diagonal."""
-        room = max(0, MOST_ROWS - current.features.size)
-        grown = wide.wider(self._sparsity, COUNTS_FROM, min(room, GROWN))
-        if grown.features.size == current.features.size:
+    def _grown(self, current: RowsPoint, wide: WidePoint) -> RowsPoint:
+        """Let rows that count as much as its own join M."""
+        own, sums = current.own.features, wide.sums
+        last = np.partition(sums, sums.size - self._sparsity)[sums.size - self._sparsity]
+        others = np.setdiff1d(np.flatnonzero(sums >= wide_point.COUNTS_FROM * last), own)
+        most = min(GROWN, max(0, MOST_ROWS - own.size))
+        added = np.sort(others[np.argsort(-sums[others], kind="stable")[:most]])
+        return current.joined(added, self._products(added, np.arange(self.size)))
+
+    def _joined(self, current: RowsPoint, wide: WidePoint) -> RowsPoint:
+        """Let features that rows of M choose become partners."""
+        own, chosen = current.own.features, wide.chosen.copy()
+        chosen[own] = chosen[current.partners] = 0
+        most = max(0, MOST_ENTRIES // own.size - current.partners.size)
+        added = np.argsort(-chosen, kind="stable")[: min(most, int((chosen > 0).sum()))]
+        if added.size == 0:
             return current
-        matrix = self._matrix(grown.features)
-        matrix[np.diag_indices_from(matrix)] -= wide.shift / self._captured
-        fresh = np.isnan(grown.u)
-        u = np.where(fresh, matrix, grown.u / self._captured)
-        return PairPoint(grown.features, u, grown.k / self._captured, grown.alpha / self._captured)
+        partners = np.union1d(current.partners, added)
+        return current.beside(partners, self._products(own, partners))
 
     def _over(self, state: Tightening) -> bool:
         few = state.left.size <= max(SMALL_TREE, 2 * self._sparsity)
-        hopeless = state.stage >= 2 and (not state.helped or self._captured < (1 - HOPELESS) * state.best.bound)
+        shrunk = state.left.size <= WORTH_A_ROUND * self.size
         reached = self._goal.reached(self._captured, state.best.bound)
-        return few or hopeless or reached or state.stage == len(SCHEDULE)
+        return few or shrunk or reached or state.stage == len(SCHEDULE) or self._put_off(state)
+
+    def _put_off(self, state: Tightening) -> bool:
+        """Say whether other bounds promise more: this one does not move, is far off for its smoothing, or is slow."""
+        if self._took == 0:
+            return False
+        gap = 1 - self._captured / state.best.bound
+        smoothing = SCHEDULE[state.stage - 1][0]
+        far = smoothing >= TELLS and gap > HOPELESS * smoothing
+        slow = state.stage <= SLOW_AT and self._progress.remaining < self._proof_seconds + AHEAD * self._took
+        return far or slow or not state.helped
 
 
 def _arrays(point: WidePoint) -> dict[str, Any]:
     own = point.own
-    return {
+    arrays: dict[str, Any] = {
         "scale": np.float64(1.0),  # the search works in units near one; whoever changes them changes this number
         "features": own.features,
         "pairs": own.pairs,
@@ -217,6 +284,9 @@ def _arrays(point: WidePoint) -> dict[str, Any]:
         "shift": np.float64(point.shift),
         "rest": np.float64(point.rest),
     }
+    if point.partners.size:
+        arrays |= {"partners": point.partners, "across": point.across, "room": np.float64(point.room)}
+    return arrays
 
 
 def _shift(pairs: Strongest, sparsity: int) -> float:

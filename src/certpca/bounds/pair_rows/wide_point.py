@@ -1,110 +1,177 @@
-"""Dual points that have numbers of their own on the rows that matter and two numbers for all others."""
+"""Dual points that have numbers of their own on the rows that matter, and three numbers for all others."""
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from certpca.bounds.pair_bound.points import PairPoint, StoredPoint, largest_eigenvalue
+from certpca.bounds.pair_bound.points import PairPoint, StoredPoint, largest_eigenvalue, stored
 from certpca.bounds.pair_bound.sums import top_sum
+from certpca.bounds.pair_rows.row_sums import forced_sums, other_sums, own_sums
 from certpca.bounds.pair_rows.strongest import Strongest
 from certpca.runtime.arrays import Indices, Vector
+from certpca.runtime.threads import in_threads
 
+COUNTS_FROM = 0.9  # rows with so large a share of the last one that is in the bound count
 SHIFTS = (0.0, 0.003, 0.01, 0.03, 0.1)  # for the other features, as shares of what is captured
-ROW_ENTRIES = 1 << 24  # that are looked at together
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowsPoint:
+    """U, K and α on M, U between M and its partners J, and c, α₀ and s."""
+
+    own: PairPoint
+    partners: Indices
+    across: Vector
+    shift: float
+    rest: float
+    room: float
+
+    def on(self, features: Indices) -> "RowsPoint":
+        """Restrict to some features, which are then called by their places in that list."""
+        mine, theirs = np.isin(self.own.features, features), np.isin(self.partners, features)
+        own = self.own.on(self.own.features[mine])
+        return RowsPoint(
+            PairPoint(np.searchsorted(features, own.features), own.u, own.k, own.alpha),
+            np.searchsorted(features, self.partners[theirs]),
+            self.across[np.ix_(mine, theirs)],
+            self.shift,
+            self.rest,
+            self.room,
+        )
+
+    def beside(self, partners: Indices, across: Vector) -> "RowsPoint":
+        """Take other partners, with U as given for those that it has not."""
+        known = np.isin(self.partners, partners)
+        across[:, np.searchsorted(partners, self.partners[known])] = self.across[:, known]
+        return replace(self, partners=partners, across=across)
+
+    def joined(self, added: Indices, products: Vector) -> "RowsPoint":
+        """Let features join M with the numbers they have now; `products` are their rows of the matrix."""
+        if added.size == 0:
+            return self
+        own = self.own
+        features = np.union1d(own.features, added)
+        before, fresh = np.searchsorted(features, own.features), np.searchsorted(features, added)
+        u, k = np.empty((features.size, features.size)), np.zeros((features.size, features.size))
+        alpha = np.full(features.size, self.rest)
+        u[np.ix_(before, before)], k[np.ix_(before, before)], alpha[before] = own.u, own.k, own.alpha
+        between = products[:, own.features].T.copy()
+        known = np.isin(added, self.partners)
+        between[:, known] = self.across[:, np.searchsorted(self.partners, added[known])]
+        u[np.ix_(before, fresh)], u[np.ix_(fresh, before)] = between, between.T
+        inner = products[:, added].copy()
+        inner[np.diag_indices_from(inner)] -= self.shift
+        u[np.ix_(fresh, fresh)] = (inner + inner.T) / 2
+        stay = ~np.isin(self.partners, added)
+        across = np.empty((features.size, int(stay.sum())))
+        across[before], across[fresh] = self.across[:, stay], products[:, self.partners[stay]]
+        return RowsPoint(
+            PairPoint(features, u, k, alpha), self.partners[stay], across, self.shift, self.rest, self.room
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WidePoint:
-    """A point on some rows, c and α₀ for the others, all β, the bound, and that of supports with each feature."""
+    """A point as it is stored, all β, the bound, and that of supports with each feature.
+
+    `chosen` says how many of the rows of M that count choose each feature.
+    """
 
     own: StoredPoint
+    partners: Indices
+    across: NDArray[np.float32]
     shift: float
     rest: float
+    room: float
     sums: Vector
     bound: float
     forced: Vector
-
-    def wider(self, sparsity: int, share: float, most: int) -> PairPoint:
-        """Give rows that count as much as those of M numbers of their own, which are those they have now."""
-        own = self.own.unpacked()
-        last = np.partition(self.sums, self.sums.size - sparsity)[self.sums.size - sparsity]
-        others = np.setdiff1d(np.flatnonzero(self.sums >= share * last), own.features)
-        added = others[np.argsort(-self.sums[others], kind="stable")[:most]]
-        return own if added.size == 0 else replace_rows(own, added, self.rest)
+    chosen: Indices
 
 
-def replace_rows(own: PairPoint, added: Indices, rest: float) -> PairPoint:
-    """Append features, in order, whose U is still to be filled in."""
-    features = np.union1d(own.features, added)
-    place = np.searchsorted(features, own.features)
-    u, k = np.full((features.size, features.size), np.nan), np.zeros((features.size, features.size))
-    alpha = np.full(features.size, rest)
-    u[np.ix_(place, place)], k[np.ix_(place, place)], alpha[place] = own.u, own.k, own.alpha
-    return PairPoint(features, u, k, alpha)
+def widened(pairs: Strongest, point: RowsPoint, sparsity: int, captured: float) -> WidePoint:
+    """Choose c and α₀ anew, and evaluate the bound for all supports and for those with a given feature.
 
-
-def widened(pairs: Strongest, point: StoredPoint, sparsity: int, captured: float) -> WidePoint:
-    """Choose the two numbers, and evaluate the bound for all supports and for those with a given feature."""
-    own = point.unpacked()
+    The point is in units of what is captured.
+    """
+    own = stored(point.own.features, point.own.u * captured, point.own.k * captured, point.own.alpha * captured)
+    across, room, here = (point.across * captured).astype(np.float32), point.room * captured, own.unpacked()
     rows = pairs.products(own.features)
+    middle = rows[:, own.features] - here.u
+    middle[np.diag_indices_from(middle)] += here.alpha
+    if point.partners.size:
+        between = rows[:, point.partners] - across
+        middle += between @ between.T / room
+    else:
+        room = 0.0
+    leading = max(largest_eigenvalue(middle), 1.25 * room)  # c and α₀ come on top of s
+    squares = rows**2
+    squares[:, point.partners] = across.astype(np.float64) ** 2
     others = np.setdiff1d(np.arange(pairs.size), own.features)
-    inner = rows[:, own.features]
-    middle = inner - own.u
-    middle[np.diag_indices_from(middle)] += own.alpha
-    leading = largest_eigenvalue(middle)
-    cross = rows[:, others] ** 2
-    shifts = [share * captured for share in SHIFTS if leading - share * captured > 0]
-    total = math.inf
-    for choice in shifts:
-        made = _rows(pairs, own, cross, others, choice, leading, sparsity)
-        if (value := top_sum(made[0], sparsity)) < total:
-            total, shift, (sums, last, shares) = value, choice, made
-    forced = _forced(own, others, sums, last, shares, sparsity)
-    return WidePoint(point, shift, leading - shift, sums, leading + total, leading + forced)
+    shift = point.shift * captured
+    if point.partners.size == 0:
+        shift = _best_shift(pairs, here, squares, others, leading - room, sparsity, captured)
+    shift = min(shift, (leading - room) / 2)
+    sums, last, columns = _rows(pairs, here, squares, others, shift, leading - room - shift, sparsity)
+    total = top_sum(sums, sparsity)
+    forced = _forced(own.features, sums, last, columns, sparsity)
+    last_row = np.partition(sums, sums.size - sparsity)[sums.size - sparsity]
+    counts = np.flatnonzero(sums[own.features] >= COUNTS_FROM * last_row)
+    chosen = (columns[:, counts] >= last[counts]).sum(axis=1)
+    bound, rest = leading + total, leading - room - shift
+    return WidePoint(own, point.partners, across, shift, rest, room, sums, bound, leading + forced, chosen)
+
+
+def _best_shift(
+    pairs: Strongest,
+    own: PairPoint,
+    squares: Vector,
+    others: Indices,
+    level: float,
+    sparsity: int,
+    captured: float,
+) -> float:
+    """Return the c that is best for the rows of M and the strongest of the others."""
+    strength = pairs.diagonal**2 + pairs.squares.sum(axis=1, dtype=np.float64)
+    strong = others[np.argsort(-strength[others], kind="stable")[: 2 * sparsity]]
+    values = {
+        shift: top_sum(_rows(pairs, own, squares, strong, shift, level - shift, sparsity)[0], sparsity)
+        for shift in (share * captured for share in SHIFTS)
+        if shift < level
+    }
+    return min(values, key=values.__getitem__)
 
 
 def _rows(
-    pairs: Strongest, own: PairPoint, cross: Vector, others: Indices, shift: float, leading: float, sparsity: int
+    pairs: Strongest, own: PairPoint, squares: Vector, others: Indices, shift: float, rest: float, sparsity: int
 ) -> tuple[Vector, Vector, Vector]:
-    """Return all β for one c, and for the rows of M the last entry that they choose and all entries."""
-    rest, count = leading - shift, sparsity - 1
-    weights = 1 / (2 * (own.alpha + rest))
-    shares = np.empty((own.features.size, pairs.size))
+    """Return β of M and of some others for one c, the last entry that each row of M chooses, and all of its entries."""
+    shares = squares / (2 * (own.alpha + rest))[:, None]
     shares[:, own.features] = own.shares()
-    shares[:, others] = cross * weights[:, None]
-    diagonal = shares[np.arange(own.features.size), own.features].copy()
-    entries = shares.copy()
-    entries[np.arange(own.features.size), own.features] = -np.inf
-    chosen = np.partition(entries, pairs.size - count, axis=1)[:, pairs.size - count :]
-    sums, last = np.empty(pairs.size), chosen.min(axis=1)
-    sums[own.features] = diagonal + chosen.sum(axis=1)
-    # Other rows: partners in M by their weights, others by 1/4α₀; what is not listed is no larger than the last.
-    listed, partners = pairs.squares[others].astype(np.float64), pairs.partners[others]
-    inside = np.isin(partners, own.features)
-    listed = np.where(inside, listed[:, -1:], listed) / (4 * rest)
-    height = max(1, ROW_ENTRIES // (own.features.size + count))
-    for start in range(0, others.size, height):
-        part = slice(start, start + height)
-        both = np.concatenate([shares[:, others[part]].T, listed[part]], axis=1)
-        largest = np.partition(both, both.shape[1] - count, axis=1)[:, both.shape[1] - count :]
-        sums[others[part]] = (pairs.diagonal[others[part]] - shift) ** 2 / (4 * rest) + largest.sum(axis=1)
-    return sums, last, shares
+    sums = np.zeros(pairs.size)
+    sums[others] = (pairs.diagonal[others] - shift) ** 2 / (4 * rest)
+    mine, last = np.empty(own.features.size), np.empty(own.features.size)
+    in_threads(
+        lambda first, end: own_sums(shares, own.features, sparsity - 1, mine, last, first, end), own.features.size
+    )
+    inside = np.zeros(pairs.size, dtype=np.bool_)
+    inside[own.features] = True
+    columns = np.ascontiguousarray(shares.T)
+    in_threads(
+        lambda first, end: other_sums(
+            columns, others, pairs.squares, pairs.partners, inside, 1 / (4 * rest), sums, first, end
+        ),
+        others.size,
+    )
+    sums[own.features] = mine
+    return sums, last, columns
 
 
-def _forced(own: PairPoint, others: Indices, sums: Vector, last: Vector, shares: Vector, sparsity: int) -> Vector:
-    """Sum the largest rows with each feature forced in: a row of M that does not choose it gives up its last entry."""
-    forced, count = np.empty(sums.size), sparsity - 1
-    outside = np.sort(sums[others])[::-1][:count]
-    place = np.full(sums.size, -1)
-    place[own.features] = np.arange(own.features.size)
-    height = max(1, ROW_ENTRIES // (own.features.size + count))
-    for start in range(0, sums.size, height):
-        features = np.arange(start, min(start + height, sums.size))
-        rows = sums[own.features] - np.maximum(0.0, last - shares[:, features].T)
-        mine = np.flatnonzero(place[features] >= 0)
-        rows[mine, place[features[mine]]] = -np.inf
-        both = np.concatenate([rows, np.broadcast_to(outside, (features.size, outside.size))], axis=1)
-        largest = np.partition(both, both.shape[1] - count, axis=1)[:, both.shape[1] - count :]
-        forced[features] = sums[features] + largest.sum(axis=1)
+def _forced(features: Indices, sums: Vector, last: Vector, columns: Vector, sparsity: int) -> Vector:
+    outside = np.full(sparsity - 1, -np.inf)
+    largest = np.sort(np.delete(sums, features))[::-1][: sparsity - 1]
+    outside[: largest.size] = largest
+    forced = np.empty(sums.size)
+    in_threads(lambda first, end: forced_sums(columns, features, sums, last, outside, forced, first, end), sums.size)
     return forced

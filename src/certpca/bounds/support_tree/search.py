@@ -54,16 +54,23 @@ class TreeSearch:
         self.problem = Problem(matrix / self.scale, sparsity, target_gap, priced, tolerance / self.scale, semidefinite)
         self.effort = effort or Effort()
 
-    def start(self, support: Indices, inside: Indices | None = None, free: Indices | None = None) -> Tree:
+    def start(
+        self,
+        support: Indices,
+        inside: Indices | None = None,
+        free: Indices | None = None,
+        point: StoredPoint | None = None,
+    ) -> Tree:
         """Return the search before the first visit, with the better of a support and the largest variances.
 
-        All supports are searched, or those that have all of `inside` and the others from `free`.
+        All supports are searched, or those that have all of `inside` and the others from `free`. A point on all
+        features, in units of the scaled matrix, is where the first descent begins.
         """
         problem = self.problem
         everything = np.arange(problem.matrix.shape[0])
         inside = np.zeros(0, dtype=np.intp) if inside is None else inside
         free = everything if free is None else free
-        root = Node(0, inside, free, math.inf)
+        root = Node(0, inside, free, math.inf, point)
         if problem.prices is None:
             support = np.concatenate([support, np.setdiff1d(everything, support)])[: problem.sparsity].astype(np.intp)
         large = np.concatenate([inside, free[np.argsort(-np.diagonal(problem.matrix)[free], kind="stable")]])
@@ -152,8 +159,13 @@ def searched(
     enough: Callable[[Tree], bool],
     proof_seconds: float = 0.0,
     workers: int = 1,
+    name: str = "tree",
+    point: StoredPoint | None = None,
 ) -> Tree:
-    """Search from a support until that is enough, nothing is open, or only the time for a proof is left."""
+    """Search from a support until that is enough, nothing is open, or only the time for a proof is left.
+
+    States are stored under the name; a point is one to begin from.
+    """
     begin = progress.seconds
 
     def late() -> bool:
@@ -167,9 +179,9 @@ def searched(
 
         return resumable(
             step,
-            lambda: step(search.start(support)),
+            lambda: step(search.start(support, point=point)),
             progress,
-            "tree",
+            name,
             Tree,
             enough=lambda tree: not tree.open or enough(tree),
             tell=lambda tree: (tree.value, tree.upper_bound, tree.note),

@@ -177,7 +177,8 @@ class Visit:
             if closed:
                 return True
         current = node.point
-        for smoothing, steps in self.effort.root if node.depth == 0 else self.effort.child:
+        fresh = node.depth == 0 and self.inherited is None
+        for smoothing, steps in self.effort.root if fresh else self.effort.child:
             for _ in range(AGAIN):
                 free = node.free.size
                 current = self._descend(current, smoothing, steps)

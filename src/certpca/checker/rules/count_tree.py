@@ -21,15 +21,16 @@ Allowance. That of `level_points` for each R_b ⪰ 0, each Y_i and their sum; Σ
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from certpca.checker.data import Prepared
 from certpca.checker.level_points import Level, largest_of, level_of, level_vectors, sum_of_duals
-from certpca.checker.limits import LARGEST_FACTORED, MOST_NODES
-from certpca.checker.numbers import Vector, array_of, gamma, indices_of, require
+from certpca.checker.limits import LARGEST_FACTORED
+from certpca.checker.numbers import Indices, Vector, array_of, gamma, indices_of, require
 from certpca.checker.proved import Proved, bound_alone
 from certpca.results.certificate import Certificate
 from certpca.results.evidence_forms import Form, features, numbered, parts_of, triangle, up_to, within
@@ -60,14 +61,20 @@ Counts = dict[int, tuple[int, int]]  # the fewest and the most features of a gro
 def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """Take the worst cell of the tree."""
     del objective
-    require(prepared.depth <= LARGEST_FACTORED, f"levels of order {prepared.depth} are too large to be factored")
+    most = prepared.limits.largest_factored
+    require(prepared.depth <= most, f"levels of order {prepared.depth} are too large to be factored")
     evidence, worst = certificate.evidence, 0.0
     parts = parts_of(evidence)
-    for number, counts in _cells(certificate.tree, {}, set()):
+
+    @cache  # a group is read once, however many cells name it
+    def members(group: int) -> Indices:
+        return indices_of(parts.get(f"group{group}", {}), "features", prepared.size)
+
+    seen: set[int] = set()
+    for number, counts in _cells(certificate.tree, {}, seen):
+        require(len(seen) <= prepared.limits.most_nodes, f"its tree has more than {prepared.limits.most_nodes:,} cells")
         cell = {"directions": evidence.get("directions"), **parts.get(f"cell{number}", {})}
-        bound = _bound(prepared, parts, cell, counts, certificate.sparsity)
-        require(not math.isnan(bound), "a cell proves nothing")  # max would pass over it
-        worst = max(worst, bound)
+        worst = max(worst, _bound(prepared, members, cell, counts, certificate.sparsity))
     return bound_alone(prepared, worst)
 
 
@@ -76,8 +83,7 @@ def _cells(node: Any, counts: Counts, seen: set[int], depth: int = 0) -> Iterato
     require(isinstance(node, Mapping) and depth <= DEEPEST, "its tree is malformed")
     if "cell" in node:
         number = node["cell"]
-        known = type(number) is int and number not in seen and len(seen) < MOST_NODES
-        require(known, "a cell is named twice or wrongly")
+        require(type(number) is int and number not in seen, "a cell is named twice or wrongly")
         seen.add(number)
         yield number, counts
         return
@@ -90,11 +96,12 @@ def _cells(node: Any, counts: Counts, seen: set[int], depth: int = 0) -> Iterato
 
 
 def _bound(
-    prepared: Prepared, parts: Mapping[str, Mapping[str, Any]], cell: Mapping[str, Any], counts: Counts, k: int
+    prepared: Prepared, members: Callable[[int], Indices], cell: Mapping[str, Any], counts: Counts, k: int
 ) -> float:
     """Bound what the supports of a cell capture: nothing where there are none."""
     size, depth = prepared.size, prepared.depth
-    if any(_group(parts, group, size).size < fewest for group, (fewest, _) in counts.items()):
+    prepared.work.spend(float(size))
+    if any(members(group).size < fewest for group, (fewest, _) in counts.items()):
         return 0.0
     require("groups" in cell, "a cell does not name its groups")
     named = np.asarray(cell["groups"])
@@ -102,17 +109,18 @@ def _bound(
     numbers = [int(group) for group in named]
     labels, box = np.zeros(size, dtype=np.int8), []
     for label, group in enumerate(numbers, 1):
-        members = _group(parts, group, size)
-        require(not labels[members].any(), "the groups of a cell have features in common")
-        labels[members] = label
+        mine = members(group)
+        require(not labels[mine].any(), "the groups of a cell have features in common")
+        labels[mine] = label
         fewest, most = counts.get(group, (0, size))
-        box.append((fewest, min(most, members.size, k)))
+        box.append((fewest, min(most, mine.size, k)))
     found = vertices(box, k, int((labels == 0).sum()))
     if not found:
         return 0.0
     levels = _levels(prepared, cell, len(numbers) + 1)
     width = levels[0].matrix.shape[0]
-    prepared.work.spend(float(size) * depth * (depth + 8.0 * width) + (len(found) + 4.0) * depth**3)
+    cubes = len(found) + 4.0 * len(levels)
+    prepared.work.spend(float(size) * depth * (depth + 8.0 * width) + cubes * depth**3)
 
     def duals(part: slice, block: Vector) -> tuple[Vector, float]:
         z, stray = np.empty_like(block), 0.0
@@ -131,12 +139,10 @@ def _bound(
         sizes = sum(count * level.size for count, level in zip(vertex, levels, strict=True))
         off = doubt + gamma(2 * width + len(levels) + 24) * (sizes + trace) * (1 + gamma(8))
         require(bool(np.isfinite(together).all()) and math.isfinite(off), "its numbers overflow")
-        worst = max(worst, prepared.lift(largest_of((together + together.T) / 2, off)))
+        bound = prepared.lift(largest_of((together + together.T) / 2, off))
+        require(math.isfinite(bound), "a cell proves nothing")  # max would pass over NaN
+        worst = max(worst, bound)
     return worst
-
-
-def _group(parts: Mapping[str, Mapping[str, Any]], group: int, size: int) -> Any:
-    return indices_of(parts.get(f"group{group}", {}), "features", size)
 
 
 def _levels(prepared: Prepared, cell: Mapping[str, Any], count: int) -> list[Level]:

@@ -15,14 +15,14 @@ Allowance. `level_points`: that R ⪰ 0, each Y_i, their sum, kR; λ_max by a Ch
 from certpca.checker.data import Prepared
 from certpca.checker.level_points import level_point_of
 from certpca.checker.level_screening import screen_levels
-from certpca.checker.limits import LARGEST_FACTORED
+from certpca.checker.limits import LARGEST_FACTORED, LARGEST_LEVEL_ORDER
 from certpca.checker.proved import Proved
 from certpca.results.certificate import Certificate
 from certpca.results.evidence_forms import Form, Forms, triangle, up_to
 
 SENTENCE = "a dual point of the sparse problem whose level is a matrix"
 EVIDENCE: Forms = {
-    "directions": Form("f", (up_to(LARGEST_FACTORED), up_to(LARGEST_FACTORED))),
+    "directions": Form("f", (up_to(LARGEST_LEVEL_ORDER), up_to(LARGEST_FACTORED))),
     "matrix": Form("f", (triangle(LARGEST_FACTORED),), degree=1.0),
     "level": Form("f", degree=1.0),
     "frame": Form("f", (up_to(LARGEST_FACTORED), up_to(LARGEST_FACTORED)), degree=-0.5),

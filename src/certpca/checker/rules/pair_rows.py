@@ -1,10 +1,11 @@
 """Pairs of features, with numbers of their own on the rows that matter, then a search tree over the features left.
 
-    Z* ≤ λ + the sum of the k largest β_i,   λ = max(λ_max((A − U + diag α)_MM), c + α₀).
+    Z* ≤ λ + the sum of the k largest β_i,   λ = max(λ_max((A − U + diag α)_MM + YYᵀ/s), c + α₀ + s).
 
-U is symmetric, K antisymmetric, α > 0; all are stored on some features M. Elsewhere U_ij = A_ij for i ≠ j,
-U_ii = A_ii − c, K = 0 and α_i = α₀, so that A − U + diag α is block-diagonal with the blocks above. With
-C_ij = U_ij²/(2(α_i + α_j)) + K_ij,
+U is symmetric, K antisymmetric, α > 0; all are stored on some features M, and U also between M and some features J
+beside them. Elsewhere U_ij = A_ij for i ≠ j, U_ii = A_ii − c, K = 0 and α_i = α₀. So A − U + diag α has a block on M,
+Y = (A − U)_MJ beside it, and c + α₀ on the rest of its diagonal; as 2xᵀYz ≤ xᵀYYᵀx/s + s zᵀz for every s > 0, its
+eigenvalues are at most λ. (Without J there is no s: it counts as zero.) With C_ij = U_ij²/(2(α_i + α_j)) + K_ij,
 
     β_i = C_ii + the k − 1 largest C_ij, j ≠ i.
 
@@ -19,7 +20,8 @@ supports of those that are left the same is done again with other numbers, and i
 Allowance. Everything is for FᵀF with the F at hand and lifted at the end. With m the longest column, a computed entry
 G_ij is off by e = γ_depth m², its square by δ = e(2m² + e), the square of the diagonal less c by
 2(m² + |c|)e' + e'² with e' = e + γ_4(m² + |c|). Every sum has at most k² of the C, each off by these over
-2(α_i + α_j) and rounded a few times.
+2(α_i + α_j) and rounded a few times. The computed Y is off by at most η = √(|M||J|)(e + γ_4(m² + max|U|)) in norm, and
+its product with itself by γ_{|J|}‖Y‖_F², so YYᵀ/s by ((2‖Y‖_F + η)η + γ_{|J|+8}‖Y‖_F²)/s.
 """
 
 import itertools
@@ -63,6 +65,9 @@ EVIDENCE = {
             "alpha": Form("f", (_SIDE,)),
             "shift": Form("f"),
             "rest": Form("f"),
+            "partners": Form("i", (features,)),
+            "across": Form("f", (_SIDE, features)),
+            "room": Form("f"),
             "left": Form("i", (features,)),
         },
     ),
@@ -114,10 +119,37 @@ class _Rows:
         shift, rest = (float(array_of(evidence, name, 0)) * scale for name in ("shift", "rest"))
         require(bool((alpha >= SMALLEST).all()) and rest >= SMALLEST, "a weight is not positive")
         require(bool(np.isfinite([*alpha, shift, rest]).all()), "its numbers overflow")
-        prepared.work.spend(prepared.size**2 * (prepared.depth + 10.0) + 2.0 * own.size**3)
+        self._read_across(evidence, scale)
+        prepared.work.spend(
+            prepared.size**2 * (prepared.depth + 10.0) + own.size**2 * (2.0 * own.size + self.partners.size)
+        )
         u = np.triu(pairs) + np.triu(pairs, 1).T
         below = np.tril(pairs, -1)
         self._evaluate(prepared, u, below - below.T, alpha, shift, rest)
+
+    def _read_across(self, evidence: Mapping[str, Any], scale: float) -> None:
+        """Read U between M and J, and s."""
+        self.partners, self.across, self.room = np.zeros(0, dtype=np.intp), np.zeros((self.own.size, 0)), 0.0
+        if "partners" not in evidence:
+            return
+        self.partners = indices_of(evidence, "partners", self.size)
+        require(np.intersect1d(self.own, self.partners).size == 0, "a partner is among its features")
+        self.across, self.room = array_of(evidence, "across", 2) * scale, float(array_of(evidence, "room", 0)) * scale
+        require(self.across.shape == (self.own.size, self.partners.size), "its pairs have the wrong shape")
+        require(self.room >= SMALLEST and math.isfinite(self.room), "its room is not positive")
+        require(bool(np.isfinite(self.across).all()), "its numbers overflow")
+
+    def _beside(self, mine: Vector, there: Vector, entry: float, longest: float) -> tuple[Vector, float]:
+        """Return YYᵀ/s, and how far it can be off in norm."""
+        if self.partners.size == 0:
+            return np.zeros((self.own.size, self.own.size)), 0.0
+        between = mine.T @ there - self.across
+        norm = float(np.linalg.norm(between)) * (1 + gamma(between.size + 8))
+        largest = float(np.abs(self.across).max())
+        off = math.sqrt(between.size) * (entry + gamma(4) * (longest + largest)) * (1 + gamma(8))
+        made = between @ between.T / self.room
+        doubt = ((2 * norm + off) * off + gamma(self.partners.size + 8) * norm**2) / self.room
+        return (made + made.T) / 2, doubt * (1 + gamma(8))
 
     def _evaluate(self, prepared: Prepared, u: Vector, pull: Vector, alpha: Vector, shift: float, rest: float) -> None:
         k, own, depth = self.k, self.own, prepared.depth
@@ -126,17 +158,21 @@ class _Rows:
         inner, lengths = mine.T @ mine, prepared.diagonal()
         # λ
         longest = float(lengths.max()) * (1 + gamma(depth + 8))
-        middle = (inner + inner.T) / 2 - u
+        entry = gamma(depth + 8) * longest
+        beside, off = self._beside(mine, blocks.columns(self.partners), entry, longest)
+        middle = (inner + inner.T) / 2 - u + beside
         middle[np.diag_indices_from(middle)] += alpha
-        sizes = float(np.linalg.norm(inner) + np.linalg.norm(u) + np.linalg.norm(alpha))
-        doubt = gamma(8) * sizes + gamma(depth + 8) * own.size * longest
-        self.leading = max(largest_eigenvalue(middle, doubt), shift + rest + gamma(4) * (abs(shift) + rest))
-        # The rows of M: C between its features as stored, with the others by the entries of the matrix.
-        shares = u * u / (2 * (alpha[:, None] + alpha[None, :]))
-        largest = float((shares + np.abs(pull)).max())
+        sizes = float(sum(np.linalg.norm(part) for part in (inner, u, alpha, beside)))
+        doubt = gamma(8) * sizes + own.size * entry + off
+        below = shift + rest + self.room + gamma(4) * (abs(shift) + rest + self.room)
+        self.leading = max(largest_eigenvalue(middle, doubt), below)
+        # The rows of M: C between its features and with J as stored, with the others by the entries of the matrix.
+        shares, halves = u * u / (2 * (alpha[:, None] + alpha[None, :])), 1 / (2 * (alpha + rest))[:, None]
         self.shares = np.empty((own.size, self.size))
         for part, block in blocks.walk():
-            self.shares[:, part] = (mine.T @ block) ** 2 / (2 * (alpha + rest))[:, None]
+            self.shares[:, part] = (mine.T @ block) ** 2 * halves
+        self.shares[:, self.partners] = self.across**2 * halves
+        largest = max(float((shares + np.abs(pull)).max()), float(self.shares.max()))
         self.shares[:, own] = shares + pull
         entries = self.shares.copy()
         entries[places, own] = -np.inf
@@ -152,9 +188,8 @@ class _Rows:
         height = max(1, ENTRIES // self.size)
         for start in range(0, others.size, height):
             wanted = others[start : start + height]
-            self.sums[wanted] += blocks.largest(wanted, weights, k - 1)
+            self.sums[wanted] += blocks.largest(wanted, weights, k - 1, own, self.shares[:, wanted].T)
         # Allowances
-        entry = gamma(depth + 8) * longest
         edge = longest + abs(shift)
         off = entry + gamma(4) * edge
         square, diagonal = entry * (2 * longest + entry), 2 * edge * off + off**2
@@ -211,13 +246,14 @@ class _Blocks:
             chosen[:, mine] = block[:, wanted[mine] - part.start]
         return chosen
 
-    def largest(self, wanted: Indices, weights: Vector, count: int) -> Vector:
-        """Sum, for some rows of the matrix, the largest weighted squares beside the diagonal."""
+    def largest(self, wanted: Indices, weights: Vector, count: int, known: Indices, entries: Vector) -> Vector:
+        """Sum, for some rows of the matrix, the largest weighted squares off the diagonal; some entries are known."""
         left = self.columns(wanted).T
         rows = np.empty((wanted.size, self._prepared.size))
         for part, block in self.walk():
             rows[:, part] = left @ block
         np.multiply(rows, rows, out=rows)
         rows *= weights
+        rows[:, known] = entries
         rows[np.arange(wanted.size), wanted] = -1.0  # below every square
         return largest_sum(rows, count)

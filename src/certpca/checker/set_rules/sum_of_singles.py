@@ -3,7 +3,8 @@
     Σ_t x_tᵀAx_t ≤ Σ_t Z*(k_t).
 
 The tree is {"parts": […], "serves": […]}: certificates of one component (`checker/single_parts`), and for each
-component the number of the one that serves it, whose sparsity must be no smaller than its own.
+component the number of the one that serves it, whose sparsity must be no smaller than its own. Parts whose check draws
+random numbers belong to `sum-of-singles-random`, which says so.
 
 Allowance. Each bound has its own; their sum rounds by γ_r.
 """
@@ -14,6 +15,7 @@ from certpca.checker.data import Prepared
 from certpca.checker.numbers import gamma, require
 from certpca.checker.set_rules import SetProved
 from certpca.checker.single_parts import MOST_PARTS, forms_of_parts, prove_part
+from certpca.results.certificate import RANDOM
 from certpca.results.evidence_forms import parts_of
 from certpca.results.set_certificate import SetCertificate
 
@@ -25,6 +27,11 @@ EVIDENCE = forms_of_parts()
 def prove(prepared: Prepared, certificate: SetCertificate, objective: float) -> SetProved:
     """Add up what single certificates prove."""
     del objective
+    return added(prepared, certificate, random=False)
+
+
+def added(prepared: Prepared, certificate: SetCertificate, *, random: bool) -> SetProved:
+    """Add up what single certificates prove, among them such as draw random numbers where that is allowed."""
     tree = certificate.tree
     require(isinstance(tree, Mapping), "its tree is malformed")
     parts, serves = tree["parts"], tree["serves"]
@@ -34,6 +41,10 @@ def prove(prepared: Prepared, certificate: SetCertificate, objective: float) -> 
         and len(serves) == len(certificate.sparsities)
         and all(type(number) is int and 0 <= number < len(parts) for number in serves),
         "it does not say which part serves which component",
+    )
+    require(
+        random or not any(str(part["kind"]).endswith(RANDOM) for part in parts),
+        "a part of it draws random numbers, which its kind does not say",
     )
     arrays = parts_of(certificate.evidence)
     proved = [prove_part(prepared, arrays, number, entry) for number, entry in enumerate(parts)]

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from certpca.frontends.plain_text import one_line, visible
-from certpca.results.certificate import FAILURE, PROVED_OPTIMAL, Certificate, share_lost
+from certpca.results.certificate import PROVED_OPTIMAL, Certificate, share_lost
 from certpca.results.component_set import ComponentSet
 from certpca.results.proof import Proof, SetProof
 from certpca.results.set_certificate import PROBLEMS, SetCertificate
@@ -204,8 +204,9 @@ def _add_fact(facts: Any, name: str, text: str) -> None:
 
 
 def _add_probability(facts: Any, proved: Certificate | Proof | SetProof) -> None:
-    if proved.failure_probability > 0:
-        facts.add_row("holds", f"unless the checker's random numbers mislead: probability {FAILURE:g}")
+    probability = proved.failure_probability
+    if probability > 0:
+        facts.add_row("holds", f"unless the checker's random numbers mislead: probability {probability:g}")
 
 
 def proved_sentence(proved: Certificate | Proof) -> str:

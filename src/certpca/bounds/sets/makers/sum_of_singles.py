@@ -9,14 +9,14 @@ from certpca.bounds.pipeline import find_certificate
 from certpca.bounds.sets.search import SetSearch
 from certpca.checker.single_parts import part_name
 from certpca.operators import on_host
-from certpca.results.certificate import Certificate
+from certpca.results.certificate import RANDOM, Certificate
 from certpca.results.evidence_forms import within
 from certpca.runtime.arrays import to_vector, top_k
 from certpca.runtime.budget import Progress
 from certpca.search.krylov import leading_eigenpairs
 
 ORDER = 10
-KINDS = ("sum-of-singles",)
+KINDS = ("sum-of-singles", "sum-of-singles-random")
 SHARE = 0.3  # of the time, where other makers may follow
 
 
@@ -39,7 +39,8 @@ def make(search: SetSearch) -> None:
     for number, sparsity in enumerate(wanted):
         evidence |= part_evidence(search.singles[sparsity], number)
     serves = [wanted.index(sparsity) for sparsity in search.sparsities]
-    search.offer(search.proved("sum-of-singles", evidence, {"parts": parts, "serves": serves}))
+    kind = KINDS[any(entry["kind"].endswith(RANDOM) for entry in parts)]
+    search.offer(search.proved(kind, evidence, {"parts": parts, "serves": serves}))
 
 
 def single(search: SetSearch, sparsity: int, progress: Progress) -> Certificate:

@@ -1,0 +1,39 @@
+"""Supports that the pairs suggest: a feature with those it goes together with most.
+
+A search from leading directions does not see a small group of features that are nearly copies of each other, however
+much they capture together; every one of their rows names the others.
+"""
+
+import numpy as np
+
+from certpca.bounds.goals import Incumbent
+from certpca.bounds.pair_rows.strongest import Strongest
+from certpca.runtime.arrays import Vector, to_vector
+from certpca.runtime.lateness import Late
+
+PRODUCTS = 1 << 27  # multiplications for a look at the groups
+STARTS = 3  # groups from which a local search begins
+
+
+def improved_by_pairs(pairs: Strongest, incumbent: Incumbent, late: Late) -> None:
+    """Look at the groups of the strongest rows, and search from the best of them."""
+    depth, count = pairs.columns.shape[0], pairs.squares.shape[1] + 1
+    most = max(64, PRODUCTS // (4 * depth * count))
+    strength = pairs.squares.sum(axis=1, dtype=np.float64) + pairs.diagonal**2
+    rows = np.argsort(-strength, kind="stable")[:most]
+    values, images, seen = list[float](), list[Vector](), set[bytes]()
+    for row in rows:
+        if late():
+            return
+        group = np.sort(np.append(pairs.partners[row], row))
+        if (name := group.tobytes()) in seen:
+            continue
+        seen.add(name)
+        columns = pairs.columns[:, group]
+        weights = columns.T @ pairs.columns[:, row]
+        image = columns @ weights
+        values.append(float(image @ image) / float(weights @ weights))
+        images.append(image)
+    best = np.argsort(-np.array(values), kind="stable")[:STARTS]
+    starts = [to_vector(images[place] @ pairs.columns).astype(np.float64) for place in best]
+    incumbent.best = incumbent.improved(incumbent.best, starts)

@@ -1,0 +1,165 @@
+"""Rows of pairs: the descent has the right slopes, the bound is that of the checker, and pairs suggest supports."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import certpca
+from certpca.bounds.goals import Goal, Incumbent, Known
+from certpca.bounds.pair_bound.points import first_point
+from certpca.bounds.pair_rows.descent import Descent
+from certpca.bounds.pair_rows.search import search
+from certpca.bounds.pair_rows.strongest import Strongest, among, strongest
+from certpca.bounds.pair_rows.suggested import improved_by_pairs
+from certpca.bounds.pair_rows.wide_point import RowsPoint, WidePoint, widened
+from certpca.operators import on_host
+from certpca.runtime.budget import Budget, Progress
+from tests.brute_force import brute_force
+
+K = 4
+
+
+def never() -> bool:
+    return False
+
+
+@pytest.fixture
+def data(rng: np.random.Generator) -> np.ndarray:
+    data = rng.standard_normal((30, 14))
+    data[:, :6] += 1.5 * rng.standard_normal((30, 1))
+    return np.asarray(data - data.mean(axis=0))
+
+
+def pairs_of(data: np.ndarray) -> Strongest:
+    found = among(data.astype(np.float32), K - 1, never)
+    assert found is not None
+    return found
+
+
+def point_of(data: np.ndarray, captured: float, rng: np.random.Generator) -> RowsPoint:
+    matrix = data.T @ data / captured
+    own, partners = np.array([0, 1, 2, 3, 7]), np.array([4, 5, 9, 12])
+    point = first_point(own, matrix[np.ix_(own, own)], 0.1, 0, K)
+    across = matrix[np.ix_(own, partners)] * rng.uniform(0.3, 1.0, (own.size, partners.size))
+    return RowsPoint(point, partners, across, 0.05, 0.4, 0.2)
+
+
+def test_slopes_are_those_of_the_bound(data, rng):
+    matrix, point = data.T @ data / 100, point_of(data, 100.0, rng)
+    own = point.own.features
+    descent = Descent(matrix[np.ix_(own, own)], matrix[np.ix_(own, point.partners)], np.array([0.02, 0.01]), K)
+    start = descent.packed(point)
+    value, gradient = descent.smoothed(start, point, 0.01)
+    for place in [*rng.choice(start.size, 25, replace=False), start.size - 2, start.size - 1]:
+        step = np.zeros(start.size)
+        step[place] = 1e-5
+        up, down = (descent.smoothed(start + sign * step, point, 0.01)[0] for sign in (1, -1))
+        assert (up - down) / 2e-5 == pytest.approx(gradient[place], rel=2e-4, abs=2e-5), place
+    assert math.isfinite(value)
+
+
+def test_a_descent_makes_the_bound_smaller(data, rng):
+    captured = brute_force(data.T @ data, K)[0]
+    matrix, point, pairs = data.T @ data / captured, point_of(data, captured, rng), pairs_of(data)
+    own = point.own.features
+    before = widened(pairs, point, K, captured)
+    others = np.delete(before.sums, own) * before.rest / captured**2
+    descent = Descent(matrix[np.ix_(own, own)], matrix[np.ix_(own, point.partners)], others, K)
+    after, weights = descent.tightened(point, smoothing=0.003, steps=60, target=0.0, late=never)
+    assert captured * (1 - 1e-6) < widened(pairs, after, K, captured).bound < before.bound
+    assert weights.shape == own.shape
+
+
+def forced_by_force(point: WidePoint, data: np.ndarray) -> tuple[float, np.ndarray]:
+    """Evaluate the inequality entry by entry."""
+    matrix, size = data.T @ data, data.shape[1]
+    u, alpha, k = matrix - point.shift * np.eye(size), np.full(size, point.rest), np.zeros((size, size))
+    own, stored = point.own.features, point.own.unpacked()
+    u[np.ix_(own, own)], k[np.ix_(own, own)], alpha[own] = stored.u, stored.k, stored.alpha
+    u[np.ix_(own, point.partners)], u[np.ix_(point.partners, own)] = point.across, point.across.T
+    shares = u**2 / (2 * (alpha[:, None] + alpha)) + k
+    sums = [shares[i, i] + np.sort(np.delete(shares[i], i))[::-1][: K - 1].sum() for i in range(size)]
+    leading = np.linalg.eigvalsh(matrix - u + np.diag(alpha))[-1]
+    return leading + np.sort(sums)[::-1][:K].sum(), np.array(sums)
+
+
+def test_the_bound_is_the_inequality(data, rng):
+    captured = brute_force(data.T @ data, K)[0]
+    point = widened(pairs_of(data), point_of(data, captured, rng), K, captured)
+    least, sums = forced_by_force(point, data)
+    own = point.own.features
+    np.testing.assert_allclose(point.sums[own], sums[own], rtol=1e-5)
+    # Of the others only the strongest pairs are known; all else counts as the last of these.
+    assert (point.sums >= sums * (1 - 1e-5)).all()
+    assert np.isclose(point.sums, sums, rtol=1e-5).mean() > 0.5
+    # λ is bounded by way of s, so it may be larger than the eigenvalue itself.
+    assert least * (1 - 1e-6) <= point.bound <= 1.5 * least
+    assert (point.forced[own] <= point.bound * (1 + 1e-6)).all()
+    assert point.forced.max() >= captured * (1 - 1e-6)
+
+
+def test_a_point_may_join_and_be_restricted(data, rng):
+    captured = brute_force(data.T @ data, K)[0]
+    point, pairs, matrix = point_of(data, captured, rng), pairs_of(data), data.T @ data / captured
+    whole = point.joined(np.setdiff1d(np.arange(14), point.own.features), matrix[[4, 5, 6, 8, 9, 10, 11, 12, 13]])
+    assert whole.own.features.tolist() == list(range(14))
+    assert whole.partners.size == 0
+    bound = widened(pairs, point, K, captured).bound
+    joined = widened(pairs, whole, K, captured)
+    assert captured * (1 - 1e-6) <= joined.bound <= bound * (1 + 1e-6)
+    fewer = np.array([0, 1, 2, 4, 5, 9, 12])
+    part = point.on(fewer)
+    assert part.own.features.tolist() == [0, 1, 2]
+    assert part.partners.tolist() == [3, 4, 5, 6]
+    np.testing.assert_array_equal(part.across, point.across[:3])
+    assert widened(pairs_of(data[:, fewer]), part, K, captured).bound <= bound * (1 + 1e-6)
+
+
+def test_a_group_of_copies_is_found(rng):
+    """A search from leading directions sees what many features share, not five that are nearly the same."""
+    data = rng.standard_normal((80, 300)) + 0.9 * rng.standard_normal((80, 1))
+    data[:, 250:255] = 2.0 * rng.standard_normal((80, 1)) + 0.1 * rng.standard_normal((80, 5))
+    operator = on_host(certpca.from_data(data))
+    start = np.arange(5)
+    incumbent = Incumbent(operator, Known(start, np.full(5, 5**-0.5), 0.0))
+    incumbent.best = incumbent.refitted(start)
+    centred = data - data.mean(axis=0)
+    pairs = among(centred.astype(np.float32), 4, never)
+    assert pairs is not None
+    improved_by_pairs(pairs, incumbent, never)
+    assert incumbent.best.support.tolist() == list(range(250, 255))
+
+
+def stages_of(data: np.ndarray, sparsity: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, float]:
+    """Return how many descents a search makes, and the gap it ends with."""
+    operator = on_host(certpca.from_data(data))
+    support = certpca.solve(operator, sparsity).support
+    incumbent = Incumbent(operator, Known(support, np.ones(sparsity), 0.0))
+    incumbent.best = incumbent.refitted(support)
+    pairs, made = strongest(operator.factor(), sparsity - 1, never), list[float]()
+    assert pairs is not None
+    tightened = Descent.tightened
+
+    def counted(self: Descent, start: RowsPoint, **how: Any) -> Any:
+        made.append(how["smoothing"])
+        return tightened(self, start, **how)
+
+    monkeypatch.setattr(Descent, "tightened", counted)
+    found = search(pairs, sparsity, incumbent, Goal(1e-4), Progress(Budget(seconds=1e6)))
+    return len(made), 1 - incumbent.objective / found.bound
+
+
+def test_what_pairs_do_not_bound_is_left_to_other_bounds(rng, monkeypatch):
+    """In noise every feature goes with every other a little, and no row is small."""
+    stages, gap = stages_of(rng.standard_normal((25, 520)), 40, monkeypatch)
+    assert stages <= 2
+    assert gap > 0.05
+
+
+def test_features_are_left_out_on_the_way(rng, monkeypatch):
+    data = rng.standard_normal((60, 520))
+    data[:, :12] += rng.standard_normal((60, 1)) * np.linspace(0.9, 1.3, 12)
+    _, gap = stages_of(data, 8, monkeypatch)
+    assert gap <= 1e-4
