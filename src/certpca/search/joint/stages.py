@@ -22,7 +22,8 @@ SHARE = 0.1
 EFFORTS = ((64, 16), (256, 6))  # features up to which so many starts and kicks are made in each stage
 LEAST_EFFORT = 3
 DEAR = 300_000  # features times those that are asked for, beyond which starts are left to walks over the data
-PROMISING = 0.98  # share of the best from which a set is looked at by pairs
+PROMISING = 0.98  # share of the best from which a set is looked at by pairs,
+FEW = 4  # where it has so few components: pairs are many otherwise
 PENALISED = 1024  # features up to which matrices with prices are formed
 
 Tell = Callable[[float], object]
@@ -171,7 +172,8 @@ def _stage(
         nonlocal best
         if start is not None and not (best and search.late()):
             found = search.climbed(start, counts)
-            if best and total(found) > total(best) * PROMISING and search.problem != DISJOINT:
+            near = bool(best) and total(found) > total(best) * PROMISING
+            if near and search.problem != DISJOINT and len(counts) <= FEW:
                 found = search.climbed(found, _sizes(found) if search.movable else counts, pairs=True)
             if not best or total(found) > total(best):
                 best = found
