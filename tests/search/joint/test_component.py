@@ -66,3 +66,16 @@ def test_improving_never_loses_and_keeps_to_what_is_allowed(rng: np.random.Gener
     assert allowed[better.support].all()
     assert basis is not None
     assert np.abs(better.loadings @ basis[better.support]).max() < 1e-13
+
+
+def test_values_below_zero_do_not_go_round_in_circles(rng: np.random.Generator) -> None:
+    """Matrices with prices need not be semidefinite."""
+    matrix, _, support = _problem(rng, 0, 1.0)
+    below, allowed = matrix - 100 * np.eye(SIZE), np.ones(SIZE, dtype=bool)
+    for count in (1, WIDTH):
+        begin = fitted(below, support[:count], None)
+        assert begin is not None
+        asked = iter(range(200))
+        found = improved(below, begin, count, allowed, None, late=lambda asked=asked: next(asked, None) is None)
+        assert next(asked, None) is not None  # it ended by itself
+        assert found.value >= begin.value

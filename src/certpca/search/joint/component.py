@@ -143,7 +143,7 @@ def improved(
     together, gain = max(1, count // 8), least_gain(matrix.shape[0], count)
     while not late():
         other = thresholded(matrix, member, count, allowed, normals)
-        if other is not None and other.value > member.value * (1 + gain):
+        if other is not None and other.value > member.value + gain * abs(member.value):
             member = other
             continue
         values = exchange_values(matrix, member, normals)
@@ -152,7 +152,7 @@ def improved(
         best = values.argmax(axis=1)
         gains = values[np.arange(best.size), best]
         order = np.argsort(-gains, kind="stable")
-        order = order[gains[order] > member.value * (1 + gain)]
+        order = order[gains[order] > member.value + gain * abs(member.value)]
         better = None
         while order.size and better is None:
             entering: dict[int, int] = {}
@@ -163,7 +163,7 @@ def improved(
             support = member.support.copy()
             support[list(entering.values())] = list(entering)
             found = fitted(matrix, support, normals)
-            if found is not None and found.value > member.value * (1 + gain):
+            if found is not None and found.value > member.value + gain * abs(member.value):
                 better, together = found, 2 * len(entering)
             elif together == 1:
                 break

@@ -14,7 +14,7 @@ from certpca.runtime.arrays import Indices, Vector, top_k
 from certpca.runtime.lateness import Late, never
 from certpca.search.joint.component import GAIN, Member, filled
 from certpca.search.joint.problems import DISJOINT, SHARED, UNCORRELATED
-from certpca.search.joint.set_search import Members, SetSearch, total
+from certpca.search.joint.set_search import ROUGHLY, Members, SetSearch, total
 from certpca.search.joint.shared import SharedSearch, SharedSet
 
 EVERY = 64  # budgets up to which each has a stage of its own; beyond, each is larger by a share
@@ -23,7 +23,8 @@ EFFORTS = ((64, 16), (256, 6))  # features up to which so many starts and kicks 
 LEAST_EFFORT = 3
 DEAR = 300_000  # features times those that are asked for, beyond which starts are left to walks over the data
 PROMISING = 0.98  # share of the best from which a set is looked at by pairs,
-FEW = 4  # where it has so few components: pairs are many otherwise
+FEW = 6  # where it has so few components: pairs are many otherwise
+MOST_KICKS = 3  # times as many as may fail, whatever they give
 PENALISED = 1024  # features up to which matrices with prices are formed
 
 Tell = Callable[[float], object]
@@ -200,11 +201,14 @@ def _stage(
         if search.problem != DISJOINT and search.matrix.shape[0] <= PENALISED:
             consider(search.penalised(counts, rng), counts)
     patience = tries if search.problem == DISJOINT else 2 * tries
-    while patience > 0 and best and not search.late():
+    for _ in range(MOST_KICKS * patience):
+        if patience == 0 or not best or search.late():
+            break
         sizes = _sizes(best) if search.movable else counts
-        before = best
+        value = total(best)
         consider(search.kicked(best, sizes, rng), sizes)
-        patience = patience - 1 if best is before else max(patience, tries)
+        if total(best) <= value * (1 + ROUGHLY):  # what only settles further is no success
+            patience -= 1
     return search.alternated(best, _sizes(best) if search.movable else counts, GAIN)
 
 
