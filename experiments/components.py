@@ -7,6 +7,7 @@ import numpy as np
 import certpca
 from certpca.operators.deflations import DEFLATIONS
 from experiments import data, pages
+from experiments.component_sets import compute_sets, render_sets
 from experiments.running import SEED, Run
 
 TITLE = "Several components, paths, choosing a sparsity, and kernels"
@@ -24,6 +25,7 @@ def compute(run: Run) -> dict[str, Any]:
     """Do all parts; none takes more than a minute or two."""
     return {
         "deflations": run.part("deflations", _deflations),
+        "together": run.part("together", compute_sets),
         "paths": {
             "pit props": run.part("path of pit props", lambda: _path(certpca.pitprops(), range(1, 14), 20)),
             "Alon": run.part("path of Alon", lambda: _path(_genes(), GENES[:: 3 if run.quick else 1], 60)),
@@ -161,7 +163,8 @@ def spread(points: np.ndarray) -> float:
 def render(result: dict[str, Any]) -> None:
     """Write the page and its pictures."""
     lines = [f"# {TITLE}", "", "Every number here is written by `python -m experiments components`."]
-    lines += ["", *_several(result["deflations"]), "", *_paths(result["paths"])]
+    lines += ["", *_several(result["deflations"]), "", *render_sets(result["together"])]
+    lines += ["", *_paths(result["paths"])]
     lines += ["", *_choices(result["choices"]), "", *_kernels(result["kernel"])]
     pages.write("components", lines)
 
@@ -183,7 +186,7 @@ def _several(found: dict[str, Any]) -> list[str]:
         else "The best of ours reaches it."
     )
     return [
-        "## Several components",
+        "## Several components, one after the other",
         "",
         "Variance explained by several components has three definitions. They agree for eigenvectors "
         "and for nothing else.",

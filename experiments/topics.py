@@ -75,28 +75,24 @@ def compute(run: Run) -> list[dict[str, Any]]:
 
 
 def _topics(data: csr_array, names: list[str], *, certify: bool) -> list[dict[str, Any]]:
-    found = certpca.decompose(data, 5, 10, names=names, disjoint=True)
-    topics = []
-    for number, part in enumerate(found.components):
-        order = np.argsort(-np.abs(part.loadings))
+    """Find topics one after the other, each among the words that the earlier ones left."""
+    operator = certpca.from_data(data, names=names)
+    left, loadings, topics = np.arange(operator.size), np.zeros((operator.size, 5)), []
+    for number in range(loadings.shape[1]):
+        problem = operator.restrict(left)
+        part = certpca.solve(problem, 10)
         gap = None
         if certify:
-            problem = found.problem(number)
-            best = certpca.solve(problem, 10)  # the same search on the same matrix, in the indices of what is left
-            if not np.isclose(best.objective, part.objective, rtol=1e-9, atol=0):
-                msg = f"topic {number + 1} was not found again, so its gap would be another component's"
-                raise RuntimeError(msg)
-            budget = certpca.Budget(seconds=SECONDS)
-            gap = certpca.certify(problem, 10, solution=best, budget=budget).gap
-        topics.append(
-            {
-                "topic": number + 1,
-                "share": float(found.adjusted_variance_ratio[number]),
-                "gap": gap,
-                "list": [("" if part.loadings[place] > 0 else "−") + names[part.support[place]] for place in order],
-            }
-        )
-    return topics
+            gap = certpca.certify(problem, 10, solution=part, budget=certpca.Budget(seconds=SECONDS)).gap
+        words = left[part.support]
+        loadings[words, number] = part.loadings
+        left = np.setdiff1d(left, words)
+        order = np.argsort(-np.abs(part.loadings))
+        listed = [("" if part.loadings[place] > 0 else "−") + names[words[place]] for place in order]
+        topics.append({"topic": number + 1, "gap": gap, "list": listed})
+    scores = loadings.T @ np.asarray(operator.matmat(loadings))
+    adjusted = np.diag(np.linalg.cholesky((scores + scores.T) / 2)) ** 2 / operator.trace()
+    return [{**topic, "share": float(share)} for topic, share in zip(topics, adjusted, strict=True)]
 
 
 def render(rows: list[dict[str, Any]]) -> None:

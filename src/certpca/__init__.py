@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from certpca.frontends.estimators.sparse_pca import SparsePCA as SparsePCA
     from certpca.frontends.report import Facts as Facts
     from certpca.frontends.report import Files as Files
+    from certpca.frontends.report import SetFacts as SetFacts
     from certpca.frontends.report import write_report as write_report
     from certpca.genotypes.plink import read_plink as read_plink
     from certpca.genotypes.plink_writing import write_plink as write_plink
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from certpca.operators.factor import Factor as Factor
     from certpca.results.certificate import Certificate as Certificate
     from certpca.results.certificate import Source as Source
+    from certpca.results.component_files import load_components as load_components
+    from certpca.results.component_files import save_components as save_components
+    from certpca.results.component_set import ComponentSet as ComponentSet
     from certpca.results.errors import CertificateError as CertificateError
     from certpca.results.files import load_certificate as load_certificate
     from certpca.results.files import load_path as load_path
@@ -87,6 +91,7 @@ _HOMES = {
     "CertpcaError": "runtime.errors",
     "Choice": "verbs.choose",
     "ClusterError": "runtime.errors",
+    "ComponentSet": "results.component_set",
     "Components": "verbs.components",
     "Cost": "operators.cost",
     "DataFileError": "runtime.errors",
@@ -107,6 +112,7 @@ _HOMES = {
     "RotatedHadamard": "datasets.examples",
     "SeriesMatrix": "formats.geo",
     "SetCertificate": "results.set_certificate",
+    "SetFacts": "frontends.report",
     "SetProof": "results.proof",
     "Solution": "results.solution",
     "Solver": "solvers",
@@ -126,6 +132,7 @@ _HOMES = {
     "from_kernel": "intake",
     "from_matrix": "intake",
     "load_certificate": "results.files",
+    "load_components": "results.component_files",
     "load_path": "results.files",
     "load_solution": "results.files",
     "load_table": "formats.tables",
@@ -140,6 +147,7 @@ _HOMES = {
     "register": "solvers",
     "rotated_hadamard": "datasets.examples",
     "save_certificate": "results.files",
+    "save_components": "results.component_files",
     "save_path": "results.files",
     "save_solution": "results.files",
     "solve": "verbs.solve",

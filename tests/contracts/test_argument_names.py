@@ -180,9 +180,15 @@ NO_EFFECT: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (certpca.choose_sparsity, {"stable": 0.5}, "stable=0.5 would have no effect"),
     (
         certpca.decompose,
-        {"n_components": 2, "sparsity": 3, "disjoint": True, "deflation": "schur"},
+        {"n_components": 2, "sparsity": 3, "together": "disjoint", "deflation": "schur"},
         "deflation='schur' would have no effect",
     ),
+    (
+        certpca.decompose,
+        {"n_components": 2, "sparsity": 3, "together": "shared", "solver": "auto"},
+        "solver='auto' would have no effect",
+    ),
+    (certpca.decompose, {"n_components": 2, "total": 3}, "total=3 would have no effect"),
     (
         certpca.certify,
         {"sparsity": 3, "solver": "truncated-power", "solution": certpca.solve(certpca.pitprops(), 3)},

@@ -94,8 +94,8 @@ def test_components_of_some_features_do_not_decide_anew() -> None:
     """Features left over by disjoint components may have no other negative number."""
     data = genotypes().astype(np.int16)
     data[3, 0], data[4, 6] = -1, -9
-    found = certpca.decompose(data, 2, 3, disjoint=True)
-    floats = certpca.decompose(data.astype(np.float64), 2, 3, disjoint=True)
+    found = certpca.decompose(data, 2, 3, together="disjoint")
+    floats = certpca.decompose(data.astype(np.float64), 2, 3, together="disjoint")
     for one, other in zip(found.components, floats.components, strict=True):
         assert one.support.tolist() == other.support.tolist()
         assert one.objective == pytest.approx(other.objective, rel=1e-9)

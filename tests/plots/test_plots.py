@@ -24,6 +24,7 @@ def values() -> dict[str, tuple[Any, ...]]:
     solution = certpca.solve(problem, 5, certify=True)
     some = np.random.default_rng(0).standard_normal((2, 30))
     return {
+        "components": (certpca.decompose(problem, 2, 4),),
         "path": (path,),
         "choice": (path, np.array([0.0, 0.2, 0.0]), np.array([0.0, 0.1, 0.1]), "criterion", 5),
         "history": (solution,),
@@ -81,7 +82,7 @@ def test_light_and_dark_have_the_same_colours_by_name() -> None:
 
 
 def test_unknown_plot() -> None:
-    with pytest.raises(InvalidProblemError, match=r"plot must be one of choice, history, .*got 'pie'"):
+    with pytest.raises(InvalidProblemError, match=r"plot must be one of choice, components, history, .*got 'pie'"):
         draw("pie")
 
 

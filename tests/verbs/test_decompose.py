@@ -148,24 +148,6 @@ def test_certificates_verify_on_their_problems(data: np.ndarray, form: str, defl
         certpca.verify(certificate, found.operator)
 
 
-@pytest.mark.parametrize("certify", [False, True])
-def test_disjoint_supports(data: np.ndarray, certify: bool) -> None:
-    names = list("abcdefghij")
-    found = decompose(data, 3, [4, 3, 3], disjoint=True, certify=certify, names=names)
-    members = np.concatenate([component.support for component in found.components])
-    assert sorted(members.tolist()) == list(range(10))
-    matrix = np.cov(data.T)
-    for j, component in enumerate(found.components):
-        assert component.names == tuple(names[index] for index in component.support)
-        assert component.component @ matrix @ component.component == pytest.approx(component.objective)
-        assert component.size == 10
-        assert found.problem(j).size == [10, 6, 3][j]
-        if certify:
-            assert component.certificate is not None
-            certpca.verify(component.certificate, found.problem(j))
-    np.testing.assert_allclose([component.objective for component in found.components], found.explained_variance)
-
-
 def test_the_first_component_is_what_solve_finds(data: np.ndarray) -> None:
     found, alone = decompose(data, 2, 3, "truncated-power", scale=True), certpca.solve(data, 3, "auto", scale=True)
     assert found.components[0].solver == "truncated-power"
@@ -174,10 +156,11 @@ def test_the_first_component_is_what_solve_finds(data: np.ndarray) -> None:
 
 def test_the_table(data: np.ndarray) -> None:
     lines = str(decompose(data, 3, 3, certify=True)).splitlines()
-    assert len(lines) == 5
-    assert "3 components of 10 features, schur deflation" in lines[0]
-    assert lines[2].endswith("%")
-    assert "disjoint supports" in str(decompose(data, 2, 3, disjoint=True))
+    assert "3 components of 10 features, one after the other (schur deflation)" in lines[0]
+    assert all(line.endswith("%") for line in lines[2:5])  # the gap of each step
+    assert lines[5].startswith("sum of the variances")
+    assert lines[6].startswith("without counting twice: adjusted")
+    assert lines[7] == "proved of each step, for what the earlier ones left; of the set nothing is proved"
 
 
 # --- when it ends -------------------------------------------------------------------------------
@@ -242,7 +225,6 @@ def _steps(data: np.ndarray, n_components: int) -> list[Step]:
         ({"sparsity": 11}, r"sparsity must be a whole number in 1\.\.10"),
         ({"sparsity": [3, 0, 3]}, r"sparsity must be a whole number in 1\.\.10"),
         ({"sparsity": [3, 3]}, "one for each of 3 components, got 2"),
-        ({"sparsity": 4, "disjoint": True}, "need 12 features in all, but there are 10"),
         ({"deflation": "gauss"}, "deflation must be one of schur, projection"),
         ({"deflation": "hotelling", "certify": True}, "use deflation='schur' or 'projection'"),
         ({"solver": "nonsense"}, "nonsense"),

@@ -71,7 +71,7 @@ WRONG: list[tuple[str, list[str], list[Any], str]] = [
     ("target_gap", ["relaxation"], [0, 1, -1, math.nan, "5", True], r"target_gap must lie in \(0, 1\)"),
     ("warm", ["relaxation"], [5, "x"], "warm must be a relaxation"),
     ("refit", ["solve"], NOT_FLAGS, "refit must be True or False"),
-    ("disjoint", ["decompose", "estimator"], NOT_FLAGS, "disjoint must be True or False"),
+    ("together", ["decompose", "estimator"], ["apart", True, None, 5], "together must be one of greedy, disjoint"),
     ("folds", ["folds"], [1, *NOT_WHOLE], "folds must be a whole number of at least 2"),
     ("subsamples", ["halves"], [1, *NOT_WHOLE], "subsamples must be a whole number of at least 2"),
     ("stable", ["halves"], [0, 1.5, "x", True, math.nan], r"stable must lie in \(0, 1\]"),

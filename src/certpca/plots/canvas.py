@@ -41,12 +41,19 @@ def draw(name: str, *values: Any, ax: Any = None, **settings: Any) -> Any:
     return ax
 
 
+def height_of(name: str, *values: Any, **settings: Any) -> float:
+    """Return the inches that a plot needs from top to bottom, where it says so, and 0 where any will do."""
+    needed = getattr(plots().get(name), "height", None)
+    return 0.0 if needed is None else float(needed(*values, **settings))
+
+
 def save(file: str, name: str, *values: Any, **settings: Any) -> None:
     """Draw a plot into a file, whole or not at all; its ending says the format."""
     from matplotlib.figure import Figure  # without pyplot, so that no window system is asked for
 
     with styled():
-        figure = Figure(figsize=SIZE, layout="constrained")
+        size = SIZE[0], max(SIZE[1], height_of(name, *values, **settings))
+        figure = Figure(figsize=size, layout="constrained")
         draw(name, *values, ax=figure.subplots(), **settings)
         save_figure(figure, file, PurePath(file).suffix[1:].lower() or "png")
 

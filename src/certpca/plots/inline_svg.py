@@ -5,7 +5,7 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-from certpca.plots.canvas import draw, styled
+from certpca.plots.canvas import draw, height_of, styled
 from certpca.plots.palette import LIGHT
 
 WIDTH, HEIGHT = 440, 290
@@ -36,7 +36,8 @@ def inline_svg(name: str, *values: Any, title: str, words: str, **settings: Any)
 
     size = {"font.size": 11.0, "axes.labelsize": 12.0, "lines.linewidth": 2.0, "legend.loc": "upper left"}
     with styled({"svg.fonttype": "none", "svg.hashsalt": name, **size}):
-        figure = Figure(figsize=(WIDTH / POINTS, HEIGHT / POINTS), layout="constrained")
+        height = max(HEIGHT / POINTS, height_of(name, *values, **settings))
+        figure = Figure(figsize=(WIDTH / POINTS, height), layout="constrained")
         ax = draw(name, *values, ax=figure.subplots(), **settings)
         handles, labels = ax.get_legend_handles_labels()
         if ax.get_legend() is not None:

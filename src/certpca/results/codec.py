@@ -56,7 +56,7 @@ def solution_from_dict(fields: dict[str, Any], certificate: Certificate | None =
         sparsity=fields["sparsity"],
         matrix=fields["matrix"],
         solver=fields["solver"],
-        status=_status(fields["status"]),
+        status=status_named(fields["status"]),
         seconds=float(fields["seconds"]),
         refitted=fields["refitted"],
         history=tuple(Step(at, _number(found, -math.inf), _number(bound)) for at, found, bound in fields["history"]),
@@ -141,7 +141,8 @@ def _number(value: float | None, absent: float = math.inf) -> float:
     return absent if value is None else float(value)
 
 
-def _status(name: str) -> Status:
+def status_named(name: str) -> Status:
+    """Return a status by its name in a file."""
     if name not in Status.__members__:
         msg = f"status must be one that this version knows ({', '.join(Status.__members__)}), got {shown(name)}"
         raise InvalidDataError(msg)

@@ -22,6 +22,7 @@ from certpca.results.json_files import damage_named, json_writer, read_json
 from certpca.results.path import Path as SparsityPath
 from certpca.results.schema import (
     CERTIFICATE_FORMAT,
+    COMPONENTS_FORMAT,
     PATH_FORMAT,
     SOLUTION_FORMAT,
     check_certificate,
@@ -38,9 +39,10 @@ from certpca.results.set_codec import (
 )
 from certpca.results.solution import Solution
 from certpca.runtime.atomic_write import Target, Writer, write_together
-from certpca.runtime.errors import CertpcaError, DataFileError
+from certpca.runtime.errors import CertpcaError
 
 CERTIFICATE_FORMATS = (CERTIFICATE_FORMAT, SET_FORMAT)
+RESULT_FORMATS = (SOLUTION_FORMAT, COMPONENTS_FORMAT, *CERTIFICATE_FORMATS)
 
 
 def save_solution(solution: Solution, path: str | Path) -> None:
@@ -72,7 +74,7 @@ def save_solution(solution: Solution, path: str | Path) -> None:
     ('topdiam', 'length', 'bowdist')
     """
     target = Path(path)
-    files = _Files(target)
+    files = ResultFiles(target)
     files.write(files.solution(solution, certificate_beside(target)))
 
 
@@ -108,7 +110,7 @@ def load_solution(path: str | Path) -> Solution:
     3
     """
     file = Path(path)
-    return _loaded_solution(file, read_json(file, SOLUTION_FORMAT, "a solution"))
+    return loaded_solution(file, read_json(file, SOLUTION_FORMAT, "a solution"))
 
 
 def certificate_beside(path: str | Path) -> Path:
@@ -148,7 +150,7 @@ def save_path(path: SparsityPath, file: str | Path) -> None:
     [3, 5]
     """
     target = Path(file)
-    files = _Files(target)
+    files = ResultFiles(target)
     solutions = [files.solution(solution, _beside_path(target, solution.sparsity)) for solution in path.solutions]
     files.write({"format": PATH_FORMAT, "seconds": path.seconds, "solutions": solutions})
 
@@ -187,26 +189,24 @@ def load_path(file: str | Path) -> SparsityPath:
     fields = read_json(source, PATH_FORMAT, "a path")
     with damage_named(source):
         check_path(fields)
-        solutions = tuple(_loaded_solution(source, part) for part in fields["solutions"])
+        solutions = tuple(loaded_solution(source, part) for part in fields["solutions"])
         return SparsityPath(solutions, float(fields["seconds"]))
 
 
-def _loaded_solution(file: Path, fields: dict[str, Any]) -> Solution:
+def loaded_solution(file: Path, fields: dict[str, Any]) -> Solution:
+    """Return the solution that fields of a file hold."""
     with damage_named(file):
         check_solution(fields)
         held = fields.get("certificate")
         if isinstance(held, str):  # earlier versions only named the file it is in
             held = read_json(file.parent / held, CERTIFICATE_FORMAT, "a certificate", named=True)
-        return solution_from_dict(fields, None if held is None else _loaded_certificate(file, held))
+        return solution_from_dict(fields, None if held is None else _certificate_of_one(file, held))
 
 
 def load_reading(path: str | Path) -> Any:
-    """Return how the file behind a stored solution or certificate was read."""
+    """Return how the file behind stored solutions, components or a certificate was read."""
     file = Path(path)
-    try:
-        fields = read_json(file, SOLUTION_FORMAT, "a solution")
-    except DataFileError:
-        fields = read_json(file, CERTIFICATE_FORMATS, "a solution or a certificate")
+    fields = read_json(file, RESULT_FORMATS, "a solution, components or a certificate")
     with damage_named(file):
         check_reading(fields.get("reading", {}))
     return fields.get("reading", {})
@@ -241,12 +241,12 @@ def save_certificate(certificate: Certificate | SetCertificate, path: str | Path
     True
     """
     target = Path(path)
-    files = _Files(target)
+    files = ResultFiles(target)
     files.certificate(certificate, target)
     files.write()
 
 
-class _Files:
+class ResultFiles:
     """The files of a result: evidence, then the certificates that refer to it, and last the result, which holds them.
 
     Evidence of other content has another name, so that what is there already stays whole until one rename replaces it
@@ -351,15 +351,19 @@ def load_certificate(path: str | Path) -> Certificate | SetCertificate:
     3
     """
     file = Path(path)
-    fields = read_json(file, CERTIFICATE_FORMATS, "a certificate")
-    if fields["format"] != SET_FORMAT:
-        return _loaded_certificate(file, fields)
+    return loaded_certificate(file, read_json(file, CERTIFICATE_FORMATS, "a certificate"))
+
+
+def loaded_certificate(file: Path, fields: dict[str, Any]) -> Certificate | SetCertificate:
+    """Return the certificate that fields of a file hold, of one component or of several."""
+    if fields.get("format") != SET_FORMAT:
+        return _certificate_of_one(file, fields)
     with damage_named(file):
         check_set_certificate(fields)
         return set_certificate_from_dict(fields, _loaded_evidence(file, fields, SET_RULES))
 
 
-def _loaded_certificate(file: Path, fields: dict[str, Any]) -> Certificate:
+def _certificate_of_one(file: Path, fields: dict[str, Any]) -> Certificate:
     with damage_named(file):
         check_certificate(fields)
         return certificate_from_dict(fields, _loaded_evidence(file, fields, RULES))

@@ -16,6 +16,7 @@ from certpca.runtime.errors import InvalidDataError
 SOLUTION_FORMAT = "certpca solution 1"
 CERTIFICATE_FORMAT = "certpca certificate 1"
 PATH_FORMAT = "certpca path 1"
+COMPONENTS_FORMAT = "certpca components 1"
 
 MOST_JSON_BYTES = 512 << 20  # of one file; parsed it takes about ten times as much memory
 MOST_FEATURES = 10**9

@@ -1,5 +1,6 @@
-"""Several components, the variance they explain, and the matrices they were found on."""
+"""Several components with the data they came from: the matrices they were found on, and their variances."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -7,48 +8,33 @@ import numpy as np
 
 from certpca.operators import Operator
 from certpca.operators.deflation import deflate
-from certpca.results.certificate import Certificate
+from certpca.results.component_set import GREEDY, ComponentSet, as_columns
+from certpca.results.set_certificate import SetCertificate
 from certpca.results.solution import Solution
-from certpca.runtime.arrays import Indices, Vector, to_vector
-from certpca.runtime.rounded import percent_up
+from certpca.results.status import Status
+from certpca.runtime.arrays import Vector, to_vector
 from certpca.verbs.validation import checked_position
 
 DEPENDENT = 1e-10  # share of a score's variance below which the earlier scores explain it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Components:
-    """Sparse components in the order in which they were found, and the variance they explain.
-
-    With V the loadings as columns, A the matrix and C = VᵀAV the covariance of the scores, variance has three
-    definitions. All agree on eigenvectors. The sum of the second is at most the third, and the third is at most the
-    sum of as many leading eigenvalues, which dense principal components reach; the sum of the first has no such
-    limit, as correlated components count the same variance twice.
+class Components(ComponentSet):
+    """Sparse components, the variance they explain, and the matrix they are of.
 
     Parameters
     ----------
-    components : tuple of Solution
-        One for each, in the indices of all features. Objective, gap and certificate are about the matrix
-        the component was found on, that is `problem(j)`.
-    explained_variance : ndarray
-        Of each component by itself: v_jᵀAv_j, the diagonal of C.
-    adjusted_variance : ndarray
-        Of each component beyond the ones before it: R_jj² with XV = QR, the pivots of C (Zou, Hastie & Tibshirani,
-        Journal of Computational and Graphical Statistics 15, 2006).
-    total_variance : float
-        Of all components together, by regression of the data on their scores: tr(C⁺VᵀA²V).
-    trace : float
-        The trace of A, what the ratios are shares of.
-    deflation : str
-        How a component is taken out of the matrix before the next is searched for.
-    disjoint : bool
-        Whether its features are left out instead.
+    components, explained_variance, adjusted_variance, total_variance, trace : Any
+        As in `ComponentSet`.
+    together, deflation, status, seconds, certificate : Any
+        As in `ComponentSet`.
     operator : Operator
         The matrix A.
 
     See Also
     --------
     decompose : What returns it.
+    save_components : Write it to a file.
     Solution : One component.
 
     Examples
@@ -58,50 +44,19 @@ class Components:
     >>> found.loadings.shape
     (13, 2)
     >>> print(found)
-    2 components of 13 features, schur deflation: 46.35% of the variance
-       features  explained   adjusted  cumulative     gap
-    1         4     2.9375     2.9375      22.60%       -
-    2         4     2.2432     2.0395      38.28%       -
+    2 components of 13 features, one after the other (schur deflation)
+       features   variance   adjusted  cumulative  gap of step
+    1         4     2.9375     2.9375      22.60%            -
+    2         4     2.2432     2.0395      38.28%            -
+    sum of the variances: 5.18 (39.85% of the total variance)
+    without counting twice: adjusted 38.28% (cumulative above), by regression on all scores 46.35%
+    nothing is proved of the set
     """
 
-    components: tuple[Solution, ...]
-    explained_variance: Vector
-    adjusted_variance: Vector
-    total_variance: float
-    trace: float
-    deflation: str
-    disjoint: bool
     operator: Operator = field(repr=False)
-
-    @property
-    def loadings(self) -> Vector:
-        """The components as columns over all features."""
-        return as_columns(self.operator.size, self.components)
-
-    @property
-    def explained_variance_ratio(self) -> Vector:
-        """Explained variance as a share of the trace."""
-        return self.explained_variance / (self.trace or 1.0)
-
-    @property
-    def adjusted_variance_ratio(self) -> Vector:
-        """Adjusted variance as a share of the trace."""
-        return self.adjusted_variance / (self.trace or 1.0)
-
-    @property
-    def total_variance_ratio(self) -> float:
-        """Total variance as a share of the trace."""
-        return self.total_variance / (self.trace or 1.0)
-
-    @property
-    def certificates(self) -> tuple[Certificate | None, ...]:
-        """The certificates of the components, each for its `problem`."""
-        return tuple(component.certificate for component in self.components)
 
     def problem(self, component: int) -> Operator:
         """Rebuild the matrix a component was found on, for `certpca.verify`.
-
-        With disjoint supports it has only the features that were left then.
 
         Parameters
         ----------
@@ -111,7 +66,7 @@ class Components:
         Returns
         -------
         Operator
-            What the components before it leave of the matrix.
+            What the components before it leave of the matrix; the matrix itself where all were chosen together.
 
         Raises
         ------
@@ -119,50 +74,46 @@ class Components:
             Where there is no such component.
         """
         checked_position(component, len(self.components))
-        return remaining_problem(self.operator, self.components[:component], self.deflation, disjoint=self.disjoint)
-
-    def __str__(self) -> str:
-        """Lay out the components as a table."""
-        how = "disjoint supports" if self.disjoint else f"{self.deflation} deflation"
-        lines = [
-            f"{len(self.components)} components of {self.operator.size} features, {how}: "
-            f"{self.total_variance_ratio:.2%} of the variance",
-            "   features  explained   adjusted  cumulative     gap",
-        ]
-        cumulative = np.cumsum(self.adjusted_variance_ratio)
-        for j, component in enumerate(self.components):
-            gap = percent_up(component.gap)
-            lines.append(
-                f"{j + 1:<3d}{component.support.size:8d} {self.explained_variance[j]:10.5g} "
-                f"{self.adjusted_variance[j]:10.5g} {cumulative[j]:11.2%} {gap:>7}"
-            )
-        return "\n".join(lines)
+        return remaining_problem(self.operator, self.components[:component], self.deflation)
 
 
-def remaining_problem(operator: Operator, found: Sequence[Solution], deflation: str, *, disjoint: bool) -> Operator:
+def remaining_problem(operator: Operator, found: Sequence[Solution], deflation: str | None) -> Operator:
     """Return what the components found so far leave of a matrix."""
-    if disjoint:
-        return operator.restrict(left_over(operator.size, found)) if found else operator
-    for j, component in enumerate(found):
+    for j, component in enumerate(found if deflation is not None else ()):
         earlier = as_columns(operator.size, found[:j])
+        assert deflation is not None
         operator = deflate(operator, component.support, component.loadings, deflation, earlier)
     return operator
 
 
-def left_over(size: int, found: Sequence[Solution]) -> Indices:
-    """Return the features that no component has."""
-    free = np.ones(size, dtype=bool)
-    for component in found:
-        free[component.support] = False
-    return np.flatnonzero(free)
-
-
-def as_columns(size: int, found: Sequence[Solution]) -> Vector:
-    """Return components as columns over all features."""
-    columns = np.zeros((size, len(found)))
-    for j, component in enumerate(found):
-        columns[component.support, j] = component.loadings
-    return columns
+def with_variances(
+    operator: Operator,
+    found: Sequence[Solution],
+    *,
+    together: str = GREEDY,
+    deflation: str | None = None,
+    status: Status,
+    seconds: float,
+    certificate: SetCertificate | None = None,
+) -> Components:
+    """Put components together with the variances they explain."""
+    near = operator.near_one()
+    units = near.power - operator.power
+    adjusted, total = joint_variance(near, as_columns(operator.size, found))
+    own = np.array([near.quadratic_form(component.support, component.loadings) for component in found])
+    return Components(
+        components=tuple(found),
+        explained_variance=np.ldexp(own, units),
+        adjusted_variance=np.ldexp(adjusted, units),
+        total_variance=math.ldexp(total, units),
+        trace=operator.trace(),
+        together=together,
+        deflation=deflation,
+        status=status,
+        seconds=seconds,
+        certificate=certificate,
+        operator=operator,
+    )
 
 
 def joint_variance(operator: Operator, loadings: Vector) -> tuple[Vector, float]:

@@ -60,7 +60,7 @@ def checked_solver(solver: Any) -> Solver:
     """Return the solver that a name stands for, or that is given."""
     if isinstance(solver, str):
         return solver_named(solver)
-    _require(hasattr(solver, "propose"), "solver", "a name (see available_solvers) or a solver object", solver)
+    require(hasattr(solver, "propose"), "solver", "a name (see available_solvers) or a solver object", solver)
     method: Solver = solver
     return method
 
@@ -88,8 +88,8 @@ def checked_limits(
 
 def checked_sparsity(sparsity: Any, size: int) -> int:
     """Return the sparsity as an integer in range, or say what the range is."""
-    _require(
-        _is_whole(sparsity) and 1 <= sparsity <= size,
+    require(
+        is_whole(sparsity) and 1 <= sparsity <= size,
         "sparsity",
         f"a whole number in 1..{size} (the number of features)",
         sparsity,
@@ -99,7 +99,7 @@ def checked_sparsity(sparsity: Any, size: int) -> int:
 
 def checked_sparsities(sparsities: Any, size: int) -> list[int]:
     """Return different sparsities in increasing order."""
-    _require(
+    require(
         isinstance(sparsities, Iterable) and not isinstance(sparsities, (str, bytes)),
         "sparsities",
         "a list of whole numbers",
@@ -110,25 +110,6 @@ def checked_sparsities(sparsities: Any, size: int) -> list[int]:
         msg = "sparsities must name at least one sparsity, got none"
         raise InvalidProblemError(msg)
     return wanted
-
-
-def checked_counts(n_components: Any, sparsity: Any, size: int, *, disjoint: bool) -> list[int]:
-    """Return the sparsity of each of several components."""
-    _require(
-        _is_whole(n_components) and 1 <= n_components <= size,
-        "n_components",
-        f"a whole number in 1..{size} (n_features={size})",
-        n_components,
-    )
-    each = list(sparsity) if np.ndim(sparsity) == 1 else [sparsity] * int(n_components)
-    if len(each) != n_components:
-        msg = f"sparsity must be one number or one for each of {n_components} components, got {len(each)}"
-        raise InvalidProblemError(msg)
-    counts = [checked_sparsity(count, size) for count in each]
-    if disjoint and sum(counts) > size:
-        msg = f"disjoint supports need {sum(counts)} features in all, but there are {size}; lower the sparsity"
-        raise InvalidProblemError(msg)
-    return counts
 
 
 def checked_gap(target_gap: Any, name: str = "target_gap", *, positive: bool = False) -> float:
@@ -144,19 +125,19 @@ def checked_depth(depth: Any) -> int | None:
     """Return the number of directions of sample space to work with, or None for all of them."""
     if depth is None:
         return None
-    _require(_is_whole(depth) and depth >= 1, "depth", "a positive number of directions", depth)
+    require(is_whole(depth) and depth >= 1, "depth", "a positive number of directions", depth)
     return int(depth)
 
 
 def checked_memory(memory: Any) -> float:
     """Return an amount of memory in GiB."""
-    _require(_is_real(memory) and 0 < memory < math.inf, "memory", "a positive number of GiB", memory)
+    require(_is_real(memory) and 0 < memory < math.inf, "memory", "a positive number of GiB", memory)
     return float(memory)
 
 
 def checked_whole(value: Any, name: str, least: int) -> int:
     """Return a whole number that is not too small."""
-    _require(_is_whole(value) and value >= least, name, f"a whole number of at least {least}", value)
+    require(is_whole(value) and value >= least, name, f"a whole number of at least {least}", value)
     return int(value)
 
 
@@ -170,20 +151,20 @@ def checked_share(value: Any, name: str) -> float:
 
 def checked_flag(value: Any, name: str) -> bool:
     """Return True or False, and nothing that only counts as one of them."""
-    _require(isinstance(value, (bool, np.bool_)), name, "True or False", value)
+    require(isinstance(value, (bool, np.bool_)), name, "True or False", value)
     return bool(value)
 
 
 def checked_branching(value: Any) -> bool | str:
     """Return what to split where a bound is not enough."""
     allowed = isinstance(value, (bool, np.bool_)) or (isinstance(value, str) and value == "directions")
-    _require(allowed, "branching", 'True, False or "directions"', value)
+    require(allowed, "branching", 'True, False or "directions"', value)
     return value if isinstance(value, str) else bool(value)
 
 
 def checked_budget(budget: Any) -> Budget | Progress | None:
     """Return limits on time and steps."""
-    _require(
+    require(
         budget is None or isinstance(budget, (Budget, Progress)),
         "budget",
         "a Budget, such as Budget(seconds=60)",
@@ -197,19 +178,19 @@ def checked_time_limit(seconds: Any) -> Budget | None:
     """Return a budget of so many seconds, or None where there is no limit."""
     if seconds is None:
         return None
-    _require(_is_real(seconds) and seconds > 0, "time_limit", "a positive number of seconds", seconds)
+    require(_is_real(seconds) and seconds > 0, "time_limit", "a positive number of seconds", seconds)
     return Budget(seconds=float(seconds))
 
 
 def checked_listener(listener: Any) -> Any:
     """Return what is called after each step."""
-    _require(listener is None or callable(listener), "listener", "a function of one Step", listener)
+    require(listener is None or callable(listener), "listener", "a function of one Step", listener)
     return listener
 
 
 def checked_folder(checkpoint: Any) -> Any:
     """Return the folder of a checkpoint."""
-    _require(
+    require(
         checkpoint is None or isinstance(checkpoint, (str, os.PathLike)),
         "checkpoint",
         "the name of a folder",
@@ -221,14 +202,14 @@ def checked_folder(checkpoint: Any) -> Any:
 def checked_warm(warm: Any, kind: type[Answer], verb: str) -> Answer | None:
     """Return an earlier answer of a verb."""
     what = f"a {kind.__name__.lower()}, as {verb} returns it"
-    _require(warm is None or isinstance(warm, kind), "warm", what, warm)
+    require(warm is None or isinstance(warm, kind), "warm", what, warm)
     answer: Answer | None = warm
     return answer
 
 
 def checked_position(component: Any, count: int) -> int:
     """Return the position of one of several components."""
-    if not _is_whole(component) or not 0 <= component < count:
+    if not is_whole(component) or not 0 <= component < count:
         msg = f"component must lie in 0..{count - 1}, got {component!r}"
         raise InvalidProblemError(msg)
     return int(component)
@@ -247,7 +228,7 @@ def checked_solution(solution: Any, size: int, sparsity: int) -> Solution | None
     """Return a component that fits a problem."""
     if solution is None:
         return None
-    _require(isinstance(solution, Solution), "solution", "a solution, as solve returns it", solution)
+    require(isinstance(solution, Solution), "solution", "a solution, as solve returns it", solution)
     if solution.size != size or solution.support.size > sparsity:
         msg = "the solution given is for other data or for a larger sparsity"
         raise InvalidProblemError(msg)
@@ -274,7 +255,8 @@ def seeds(rng: Any, count: int) -> list[Any]:
     return [rng] * count
 
 
-def _is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Say whether a value is a whole number; truth values are none."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
@@ -282,7 +264,8 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, (Real, np.floating, np.integer)) and not isinstance(value, (bool, np.bool_))
 
 
-def _require(holds: bool, name: str, what: str, value: Any) -> None:
+def require(holds: bool, name: str, what: str, value: Any) -> None:
+    """Say what an argument must be, and what it is, unless it is that."""
     if not holds:
         msg = f"{name} must be {what}, got {value!r}"
         raise InvalidProblemError(msg)

@@ -200,7 +200,7 @@ def test_clone_and_pickle(data: np.ndarray) -> None:
 # --- several components -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [{}, {"deflation": "projection"}, {"disjoint": True, "scale": True}])
+@pytest.mark.parametrize("options", [{}, {"deflation": "projection"}, {"together": "disjoint", "scale": True}])
 def test_several_components_are_those_of_decompose(data: np.ndarray, options: dict[str, Any]) -> None:
     model = SparsePCA(n_components=3, sparsity=[4, 2, 1], **options).fit(data)
     found = certpca.decompose(data, 3, [4, 2, 1], **options)
@@ -215,9 +215,8 @@ def test_several_components_are_those_of_decompose(data: np.ndarray, options: di
     assert model.certificates_ == (None, None, None)
 
 
-@pytest.mark.parametrize("disjoint", [False, True])
-def test_certificates_verify_on_the_training_data(data: np.ndarray, disjoint: bool) -> None:
-    model = SparsePCA(n_components=2, sparsity=3, certify=True, disjoint=disjoint).fit(data)
+def test_certificates_verify_on_the_training_data(data: np.ndarray) -> None:
+    model = SparsePCA(n_components=2, sparsity=3, certify=True).fit(data)
     for j, certificate in enumerate(model.certificates_):
         assert certificate is not None
         assert certpca.verify(certificate, model.problem(data, j)).upper_bound <= certificate.upper_bound

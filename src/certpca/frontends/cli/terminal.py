@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 from certpca.frontends.plain_text import one_line, visible
 from certpca.results.certificate import PROVED_OPTIMAL, Certificate, share_lost
+from certpca.results.component_set import ComponentSet
 from certpca.results.proof import Proof, SetProof
 from certpca.results.set_certificate import PROBLEMS, SetCertificate
 from certpca.results.solution import Solution
@@ -116,6 +117,24 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
     console.print(table)
     if len(order) > MOST_LOADINGS:
         console.print(f"... and {len(order) - MOST_LOADINGS} smaller loadings (--json lists all)")
+
+
+def print_components(components: ComponentSet, stream: TextIO) -> None:
+    """Print several components: what they explain together, what is proved of the set, and their largest loadings."""
+    from rich.text import Text
+
+    console = console_for(stream)
+    heading, *lines = str(components).splitlines()
+    console.print(Text(heading, style="bold") + f", {visible(components.components[0].matrix)}")
+    for line in lines:
+        console.print(Text(line))
+    console.print(Text(f"{components.status.value}; {components.seconds:.2f} s"))
+    for number, component in enumerate(components.components, start=1):
+        names = component.names or tuple(map(str, component.support))
+        order = abs(component.loadings).argsort()[::-1]
+        text = ", ".join(f"{one_line(names[i])} {component.loadings[i]:+.2f}" for i in order[:MOST_LOADINGS])
+        more = f" and {len(order) - MOST_LOADINGS} smaller loadings" if len(order) > MOST_LOADINGS else ""
+        console.print(Text(f"{number}: {text}{more}"))
 
 
 def print_certificate(certificate: Certificate, stream: TextIO) -> None:

@@ -24,10 +24,12 @@ def started(estimator: Any) -> Progress | None:
 
 def found(estimator: Any, operator: Operator, progress: Progress | None, **more: Any) -> Components:
     """Find what an estimator asks for."""
+    total = more.get("total")
+    default = None if total is not None else min(DEFAULT_SPARSITY, operator.size)
     components = decompose(
         operator,
         estimator.n_components,
-        min(DEFAULT_SPARSITY, operator.size) if estimator.sparsity is None else estimator.sparsity,
+        default if estimator.sparsity is None else estimator.sparsity,
         estimator.solver,
         deflation=estimator.deflation,
         certify=estimator.certify,
@@ -53,7 +55,8 @@ def _warn(name: str, components: Components, asked: int) -> None:
     """Say once that a limit or the user ended the fit, or that nothing was left to explain."""
     solutions = components.components
     ended = (Status.OUT_OF_BUDGET, Status.INTERRUPTED)
-    early = next((solution.status.value for solution in solutions if solution.status in ended), None)
+    states = [components.status, *(solution.status for solution in solutions)]
+    early = next((status.value for status in states if status in ended), None)
     if early is None and len(solutions) < asked:
         early = f"found {len(solutions)} of {asked} components: these explain all of the variance"
     if early is not None:

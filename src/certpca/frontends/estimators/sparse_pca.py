@@ -14,6 +14,7 @@ from certpca.operators.covariance import Covariance
 from certpca.readers.missing import possible_code
 from certpca.readers.moments import dense_moments, sparse_moments
 from certpca.readers.sparse_format import by_columns, sound_sparse
+from certpca.results.component_set import GREEDY
 from certpca.runtime.array_kinds import is_sparse
 from certpca.runtime.arrays import Vector
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
@@ -33,23 +34,26 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     Parameters
     ----------
     n_components : int
-        Number of components, found one after the other.
+        Number of components.
     sparsity : int or sequence of int, optional
         Largest number of nonzero loadings, for all components or as a list with one number for each; by default 10, or
         all features where there are fewer.
-    solver : str or Solver
-        Name of a solver, or a solver object.
+    solver : str or Solver, optional
+        What finds greedy components: the name of a solver, or a solver object; by default ``"auto"``.
+    total : int, optional
+        In place of `sparsity`, where components are chosen together: a number of loadings for all, which is split.
+    together : {"greedy", "disjoint", "orthogonal", "uncorrelated", "shared"}
+        Whether components are found one after the other, or what they are together when they are chosen so that the
+        sum of their variances is largest. See `certpca.decompose`.
     deflation : str, optional
-        How a component is taken out of the matrix before the next is searched for; by default ``"schur"``. See
+        How a greedy component is taken out of the matrix before the next is searched for; by default ``"schur"``. See
         `certpca.decompose`.
-    disjoint : bool
-        Let no feature be in two components, instead of deflating.
     method : {"projection", "regression"}
         What scores are.
     certify : bool
-        Also prove how far from the best each component can be.
+        Also prove how far from the best the set can be; of greedy components, each.
     target_gap : float, optional
-        Each proof ends when its component is within this share of the optimum; by default 0.01.
+        A proof ends when the set, or the component, is within this share of the optimum; by default 0.01.
     random_state : int, optional
         Seed of the random starts. The same seed gives the same components; None draws one.
     time_limit : float, optional
@@ -87,7 +91,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     solution_ : Solution
         The first of them.
     certificates_ : tuple of Certificate
-        The certificates, or None; `problem` rebuilds the matrix that each is for.
+        The certificates of greedy components, or None; `problem` rebuilds the matrix that each is for.
+    certificate_ : SetCertificate or None
+        The certificate of components chosen together.
+    upper_bound_, gap_ : float
+        What no such components exceed in sum, and how far from that these can be; infinite and NaN where nothing is
+        proved of the set.
 
     See Also
     --------
@@ -113,9 +122,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         *,
         n_components: int = 1,
         sparsity: int | Sequence[int] | None = None,
-        solver: str | Solver = "auto",
+        solver: str | Solver | None = None,
+        total: int | None = None,
+        together: str = GREEDY,
         deflation: str | None = None,
-        disjoint: bool = False,
         method: str = "projection",
         certify: bool = False,
         target_gap: float | None = None,
@@ -128,8 +138,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_components = n_components
         self.sparsity = sparsity
         self.solver = solver
+        self.total = total
+        self.together = together
         self.deflation = deflation
-        self.disjoint = disjoint
         self.method = method
         self.certify = certify
         self.target_gap = target_gap
@@ -171,11 +182,13 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         # Decided once: whether -9 means missing must not depend on which samples come together later.
         self.missing_code_ = None if is_sparse(data) else possible_code(data)
         operator = self._operator(data)
-        components = found(self, operator, progress, disjoint=self.disjoint)
+        components = found(self, operator, progress, total=self.total, together=self.together)
         # They themselves are not kept: it holds the data.
         self.solutions_ = components.components
         self.solution_ = components.components[0]
         self.certificates_ = components.certificates
+        self.certificate_ = components.certificate
+        self.upper_bound_, self.gap_ = components.upper_bound, components.gap
         self.components_ = np.ascontiguousarray(components.loadings.T)
         self.n_components_ = len(components.components)
         self.support_ = np.flatnonzero(self.components_.any(axis=0))
@@ -287,7 +300,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Returns
         -------
         Operator
-            What the components before it leave of the matrix.
+            What the components before it leave of the matrix; the matrix itself where all were chosen together.
 
         Raises
         ------
@@ -297,8 +310,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_is_fitted(self)
         checked_position(component, len(self.solutions_))
         operator = self._operator(self._checked(X, reset=False))
-        deflation = DEFLATION if self.deflation is None else self.deflation
-        return remaining_problem(operator, self.solutions_[:component], deflation, disjoint=self.disjoint)
+        deflation = DEFLATION if self.deflation is None and self.together == GREEDY else self.deflation
+        return remaining_problem(operator, self.solutions_[:component], deflation)
 
     def _operator(self, data: Any) -> Covariance:
         return from_data(data, center=self.center, scale=self.scale, missing=self.missing)  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ def compose(facts: Facts, *, title: str | None = None, when: datetime | None = N
     moment = (when or datetime.now(UTC)).strftime("%d %B %Y, %H:%M UTC").lstrip("0")
     return Document(
         title=title or f"Sparse principal component: {solution.support.size:,} of {solution.size:,} features",
-        subtitle=_subtitle(solution.matrix),
+        subtitle=subtitle(solution.matrix),
         state=certificate_state(facts),
         badge=badge(facts),
         headline=headline(facts),
@@ -36,7 +36,7 @@ def compose(facts: Facts, *, title: str | None = None, when: datetime | None = N
             for section in sections()
             if not hasattr(section, "applies") or section.applies(facts)
         ],
-        footer=f"Written by certpca {_version()}, {moment}.",
+        footer=f"Written by certpca {version()}, {moment}.",
     )
 
 
@@ -58,10 +58,12 @@ def _figures(facts: Facts) -> list[tuple[str, str]]:
     return figures
 
 
-def _version() -> str:
+def version() -> str:
+    """Return the version of this package."""
     # The package knows every front end by name, so a plain import of it would point up the flow.
     return str(import_module("certpca").__version__)
 
 
-def _subtitle(matrix: str) -> str:
+def subtitle(matrix: str) -> str:
+    """Say of which matrix a report tells."""
     return "Of a covariance or correlation matrix given as such" if matrix.endswith("matrix") else f"Of the {matrix}"

@@ -297,7 +297,7 @@ def _scores(
     """Return the scores of two components, or None and why there are none."""
     if operator.rows is None:
         return None, "Scores need samples; the data given are a matrix."
-    rest = remaining_problem(operator, [solution], "schur", disjoint=False)
+    rest = remaining_problem(operator, [solution], "schur")
     if not rest.trace() > NOTHING_LEFT * operator.trace():
         return None, "The component explains all the variance there is: nothing is left for a second one to score."
     with np.errstate(over="ignore"):  # as in decompose: features without variance left

@@ -3,25 +3,29 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, overload
 
+from certpca.frontends.report.blocks import Document
 from certpca.frontends.report.compose import compose
 from certpca.frontends.report.facts import EXTRA_SECONDS, LARGEST, Facts, Files, gather
 from certpca.frontends.report.markdown import to_markdown
 from certpca.frontends.report.page import to_html
 from certpca.frontends.report.picture import save_picture
+from certpca.frontends.report.sets.compose import compose_set
+from certpca.frontends.report.sets.facts import SetFacts, gather_set
 from certpca.intake import DataOptions
+from certpca.results.component_set import ComponentSet
 from certpca.results.path import Path as SparsityPath
 from certpca.results.solution import Solution
 from certpca.runtime.atomic_write import require_writable, write_text_whole
 from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.errors import InvalidProblemError
-from certpca.verbs.validation import checked_limits, checked_whole, named_arguments
+from certpca.verbs.validation import checked_limits, checked_whole, named_arguments, refuse_without_effect
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".png": "png", ".svg": "svg"}
 
 
-@named_arguments
+@overload
 def write_report(
     solution: Solution,
     target: str | Path,
@@ -38,13 +42,46 @@ def write_report(
     budget: Budget | Progress | None = None,
     listener: Listener | None = None,
     **options: Unpack[DataOptions],
-) -> Facts:
-    """Write a report on a solution; the file appears whole or not at all.
+) -> Facts: ...
+@overload
+def write_report(
+    solution: ComponentSet,
+    target: str | Path,
+    *,
+    data: Any = None,
+    form: str | None = None,
+    title: str | None = None,
+    largest: int = LARGEST,
+    files: Files | None = None,
+    time_limit: float | None = None,
+    budget: Budget | Progress | None = None,
+    listener: Listener | None = None,
+    **options: Unpack[DataOptions],
+) -> SetFacts: ...
+@named_arguments
+def write_report(
+    solution: Solution | ComponentSet,
+    target: str | Path,
+    *,
+    data: Any = None,
+    path: SparsityPath | None = None,
+    sparsities: Iterable[int] | None = None,
+    labels: Any = None,
+    form: str | None = None,
+    title: str | None = None,
+    largest: int = LARGEST,
+    files: Files | None = None,
+    time_limit: float | None = None,
+    budget: Budget | Progress | None = None,
+    listener: Listener | None = None,
+    **options: Unpack[DataOptions],
+) -> Facts | SetFacts:
+    """Write a report on a solution, or on several components; the file appears whole or not at all.
 
     Parameters
     ----------
-    solution : Solution
-        From `solve` or `load_solution`.
+    solution : Solution or ComponentSet
+        From `solve` or `load_solution`; from `decompose` or `load_components`.
     target : path_like
         The file. Its ending says what it becomes: one self-contained HTML page, Markdown, or a picture (png, svg).
     data : array_like, DataFrame, reader or Operator, optional
@@ -61,7 +98,7 @@ def write_report(
     title : str, optional
         A heading of your own.
     largest : int
-        How many loadings are drawn.
+        How many loadings are drawn; of several components, how many features.
     files : Files, optional
         Names of the files behind all this, for the commands that the report prints.
     time_limit : float, optional
@@ -76,7 +113,7 @@ def write_report(
 
     Returns
     -------
-    Facts
+    Facts or SetFacts
         What the report tells. `refused` says whether the data contradict the result.
 
     Raises
@@ -105,6 +142,12 @@ def write_report(
     require_writable(target)
     by_default = EXTRA_SECONDS if time_limit is None and budget is None else time_limit
     progress = checked_limits(by_default, budget, listener)
+    if isinstance(solution, ComponentSet):
+        reason = "a report on several components has no such part"
+        refuse_without_effect(reason, path=path, sparsities=sparsities, labels=labels)
+        together = replace(gather_set(solution, data, files, **options), largest=largest)
+        _write(compose_set(together, title=title), target, form)
+        return together
     facts = gather(
         solution,
         data=data,
@@ -116,12 +159,15 @@ def write_report(
         **options,
     )
     facts = replace(facts, largest=largest)
-    document = compose(facts, title=title)
+    _write(compose(facts, title=title), target, form)
+    return facts
+
+
+def _write(document: Document, target: str | Path, form: str) -> None:
     if form in ("png", "svg"):
         save_picture(document, target, form)
     else:
         write_text_whole(target, to_html(document) if form == "html" else to_markdown(document))
-    return facts
 
 
 def report_format(target: str | Path, form: str | None = None) -> str:

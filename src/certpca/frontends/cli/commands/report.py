@@ -20,7 +20,7 @@ READS_FILES = True
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Describe the options."""
-    command.add_argument("result", help="JSON file written by solve --output")
+    command.add_argument("result", help="JSON file written by solve --output or decompose --output")
     command.add_argument("--data", metavar="FILE", help="the data: verifies the certificate and shows scores")
     add_preparation_options(command)
     command.add_argument("--path", metavar="FILE", help="JSON file written by path --output")
@@ -47,10 +47,12 @@ def run(options: argparse.Namespace) -> int:
 
     from certpca.frontends.cli.command_run import CommandRun
     from certpca.frontends.report import Files, read_labels, write_report
-    from certpca.results.files import certificate_beside, load_path, load_solution
+    from certpca.results.component_files import load_result
+    from certpca.results.component_set import ComponentSet
+    from certpca.results.files import certificate_beside, load_path
 
     run = CommandRun(options.time_limit, proving=False)
-    solution = load_solution(options.result)
+    solution = load_result(options.result)
     target = options.output or str(Path(options.result).with_suffix(_ENDINGS[options.format or "html"]))
     path = load_path(options.path) if options.path else None
     files = Files(
@@ -72,12 +74,16 @@ def run(options: argparse.Namespace) -> int:
         if idle:
             msg = f"{idle[0]} is about the data; name them with --data"
             raise usage_error(msg)
+    several = isinstance(solution, ComponentSet)
+    for flag in ("path", "sparsities", "labels") if several else ():
+        if getattr(options, flag):
+            msg = f"--{flag} has no effect in a report on several components"
+            raise usage_error(msg)
+    given |= {} if several else {"path": path, "sparsities": options.sparsities}
     with run.until_signalled(), run.shown() as progress:
         facts = write_report(
             solution,
             target,
-            path=path,
-            sparsities=options.sparsities,
             form=options.format,
             title=options.title,
             largest=options.largest,
