@@ -16,6 +16,7 @@ Part = TypeVar("Part")
 Made = TypeVar("Made")
 
 SLOTS = 2  # for each thread: parts that are read and not yet done
+WORTH_BLAS_THREADS = 1e9  # multiplications of a product that is shared by threads of BLAS
 RUNS = 4  # for each thread, so that those with much to do do not keep the others waiting
 
 _most: ContextVar[int | None] = ContextVar("certpca_threads", default=None)
@@ -46,14 +47,17 @@ def at_most_threads(count: int) -> Iterator[None]:
 
 
 @contextmanager
-def one_thread_each(workers: int) -> Iterator[None]:
-    """Let several workers of the caller multiply matrices with one thread each, instead of all with all threads."""
-    if workers < 2:
+def one_thread_each(workers: int, multiplications: float) -> Iterator[None]:
+    """Let workers of the caller, or the caller alone, multiply small matrices with one thread each instead of all.
+
+    Threads of BLAS that wait for each other, and for those of compiled loops, made small products ten times slower.
+    """
+    if workers < 2 and multiplications > WORTH_BLAS_THREADS:
         yield
         return
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(max(1, _cores() // workers), user_api="blas"):
+    with threadpool_limits(max(1, _cores() // workers) if multiplications > WORTH_BLAS_THREADS else 1, user_api="blas"):
         yield
 
 

@@ -53,8 +53,10 @@ def cut(
             gain = _spread(counts, shares) * (2.0 if number == 0 and first is not None else RATHER_OLD)
             best = _better(best, gain, None, mine, float(shares @ counts))
     suggested = [np.flatnonzero(some) for some in chosen]
-    if best is None or best[0] < 0.5:  # not even one feature: halve the widest interval there is
-        return None if old is None else _halved(cell, suggested)
+    if best is None or best[0] < 0.5:  # not even one feature: halve the widest interval there is, or make one
+        if old is not None:
+            return _halved(cell, suggested)
+        return None if suggested[0].size == parts[0].size else Cut(None, suggested[0], sparsity // 2, suggested)
     _, position, fresh, mean = best
     low, high = (0, fresh.size) if fresh is not None else cell.counts[position or 0]
     high = min(high, sparsity)

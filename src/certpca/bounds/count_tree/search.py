@@ -20,6 +20,7 @@ from certpca.runtime.arrays import Indices, Vector, to_vector
 from certpca.runtime.threads import at_most_threads, one_thread_each, threads_allowed
 
 STAGES = ((1e-3, 50), (2e-4, 60))  # smoothing relative to the bound, and steps of a descent
+COMPETING = 2e-3  # of the bound: eigenvectors within that are looked at where a cell is split
 MEMORY = 30
 ENDED = 1e-4  # of the smoothing: decreases below that end a descent
 FEWEST, MOST = 128, 208  # known directions that are kept: as few until there are more than the most
@@ -77,17 +78,20 @@ class CountSearch:
         self._trim(FEWEST)
         first = self.space.basis.T @ direction
         tree = CountTree(self.space.basis, (), (cell,), {}, known)
-        return self._advanced(tree, [0], first / max(float(np.linalg.norm(first)), np.finfo(float).tiny))
+        first = first / max(float(np.linalg.norm(first)), np.finfo(float).tiny)
+        with one_thread_each(threads_allowed(), self.space.work):
+            return self._advanced(tree, [0], first)
 
     def step(self, tree: CountTree) -> CountTree:
         """Work on the cells with the largest bounds, as many as there are threads."""
         if tree.basis is not self.space.basis:  # as another process left it
             self.space.take_up(tree.basis)
-        worst = tree.worst()[: threads_allowed()]
+        workers = threads_allowed()
+        worst = tree.worst()[:workers]
         enough = self._enough(tree.known)
-        return self._advanced(
-            tree, [number for number in worst if tree.cells[number].bound > enough or number == worst[0]]
-        )
+        chosen = [number for number in worst if tree.cells[number].bound > enough or number == worst[0]]
+        with one_thread_each(workers, self.space.work):
+            return self._advanced(tree, chosen)
 
     # --- one step -----------------------------------------------------------------------------------------------------
 
@@ -124,7 +128,7 @@ class CountSearch:
         return CellModel(self.space, members(cell, groups, self.space.features.size), self._unevenness)
 
     def _cut(self, cell: Cell, model: CellModel, first: Vector | None) -> Cut | None:
-        smoothing = STAGES[-1][0] * cell.bound / self.space.scale
+        smoothing = COMPETING * cell.bound / self.space.scale
         density = model.density(self._near(cell), self._vertices(cell, model), smoothing)
         along = to_vector(self.space.along)
         return cut(cell, model.members, along, density, self._sparsity, first)
@@ -147,9 +151,7 @@ class CountSearch:
         if not tasks:
             return []
         workers = min(threads_allowed(), len(tasks))
-        if workers < 2:
-            return self._corrected(tasks, [self._descended(task) for task in tasks])
-        with one_thread_each(workers), ThreadPoolExecutor(workers) as pool:
+        with ThreadPoolExecutor(workers) as pool:
             contexts = [copy_context() for _ in tasks]
             jobs = [pool.submit(own.run, self._descended, task) for own, task in zip(contexts, tasks, strict=True)]
             cells = [job.result() for job in jobs]

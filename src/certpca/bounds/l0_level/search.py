@@ -20,6 +20,7 @@ from certpca.bounds.l0_level.model import Levels, Model
 from certpca.bounds.l0_level.space import Space, lead_space, spread_axes, trimmed
 from certpca.bounds.pair_bound.quasi_newton import descend
 from certpca.runtime.arrays import Array, Vector, to_vector
+from certpca.runtime.threads import one_thread_each
 
 FULL_UP_TO = (
     24  # directions of sample space up to which all have levels of their own: more are slower and hardly tighter
@@ -223,7 +224,8 @@ class LevelSearch:
             return found.value, found.gradient
 
         tolerance = ENDED * relative
-        descend(function, still, steps=STEPS, tolerance=tolerance, stop=lambda _: self._late(), memory=MEMORY)
+        with one_thread_each(1, self.space.work):
+            descend(function, still, steps=STEPS, tolerance=tolerance, stop=lambda _: self._late(), memory=MEMORY)
         self._levels = base.moved(best[1])
         return self.evaluations - before < STEPS
 

@@ -34,6 +34,11 @@ class Space:
         return int(self.basis.shape[1])
 
     @property
+    def work(self) -> float:
+        """The multiplications of the largest product in an evaluation."""
+        return float(self.features.size) * self.known**2
+
+    @property
     def whole(self) -> bool:
         """Whether they are all there are."""
         return self.known == self.features.depth

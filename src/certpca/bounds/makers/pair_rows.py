@@ -10,7 +10,7 @@ KINDS = ("pair-rows",)
 LARGEST_SUPPORT = 500  # beyond it most features matter to each other, and other bounds are tighter
 LARGEST_FACTOR = 1 << 29  # numbers in memory, in single precision
 MOST_SECONDS = 60.0  # for the proof
-TIME = 2.5  # to begin with, as a multiple of that
+TIME = 1.8  # to begin with, as a multiple of that
 
 
 def applies(search: ProofSearch) -> bool:

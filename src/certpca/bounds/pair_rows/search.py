@@ -19,6 +19,7 @@ from certpca.results.evidence_forms import within
 from certpca.runtime.arrays import Indices, Vector
 from certpca.runtime.budget import Progress
 from certpca.runtime.resumable import resumable
+from certpca.runtime.threads import one_thread_each
 
 ROWS_FOR_EACH = 2  # rows of M for each feature of a support, at first,
 FEWEST_ROWS, MOST_ROWS = 150, 1200  # within these
@@ -36,6 +37,7 @@ LARGEST_TREE = 512  # features that are left to it at the end
 HOPELESS, TELLS = 5.0, 0.003  # gap as a multiple of a smoothing from there on: what is beyond it stays open
 HELPS = 0.05  # share of the gap to close, or of the features to leave out, for another stage to be worth it
 AHEAD, SLOW_AT = 2.5, 1  # stages for which there must be time after the first, or other bounds make more of it
+EIGENVECTORS = 10.0  # times n³ multiplications for those of a matrix of order n
 ROWS = "rows"  # the parts of the evidence that hold wide points
 
 
@@ -210,9 +212,10 @@ class _Round:
         point, begin = state.current, self._progress.seconds
         own = point.own.features
         descent = Descent(self._products(own, own), self._products(own, point.partners), state.others, self._sparsity)
-        current, _ = descent.tightened(
-            point, smoothing=smoothing, steps=steps, target=self._enough / self._captured, late=self._late
-        )
+        with one_thread_each(1, EIGENVECTORS * float(own.size) ** 3):
+            current, _ = descent.tightened(
+                point, smoothing=smoothing, steps=steps, target=self._enough / self._captured, late=self._late
+            )
         following = self._after(state.stage + 1, current, state)
         self._took = self._progress.seconds - begin
         return following
