@@ -46,6 +46,7 @@ def main(folder: Path, kills: int, seed: int) -> None:
         assert solution.certificate is not None
         assert solution.certificate.sparsity == solution.sparsity
         beside = certpca.load_certificate(folder / "result.certificate.json")
+        assert isinstance(beside, certpca.Certificate)
         for certificate in (solution.certificate, beside):
             assert certpca.verify(certificate, data).upper_bound <= certificate.upper_bound
         found[solution.sparsity] += 1

@@ -120,7 +120,10 @@ def test_files_of_others_stay(results: list[Solution], data: np.ndarray, tmp_pat
         certpca.save_solution(solution, tmp_path / "r.json")
     assert set(others) - {"r.x.0123456789abcdef.npz"} <= set(names(tmp_path))
     assert certpca.load_solution(tmp_path / "r.x.json").certificate is not None
-    assert certpca.load_certificate(tmp_path / "r").sparsity == certpca.load_certificate(tmp_path / "s.json").sparsity
+    first, second = certpca.load_certificate(tmp_path / "r"), certpca.load_certificate(tmp_path / "s.json")
+    assert isinstance(first, certpca.Certificate)
+    assert isinstance(second, certpca.Certificate)
+    assert first.sparsity == second.sparsity
 
 
 def test_a_certificate_saved_over_that_of_a_result_leaves_the_result_whole(
@@ -130,7 +133,9 @@ def test_a_certificate_saved_over_that_of_a_result_leaves_the_result_whole(
     assert results[1].certificate is not None
     certpca.save_certificate(results[1].certificate, tmp_path / "r.certificate.json")
     assert certpca.load_solution(tmp_path / "r.json").upper_bound == results[0].upper_bound
-    assert certpca.load_certificate(tmp_path / "r.certificate.json").sparsity == 15
+    stored = certpca.load_certificate(tmp_path / "r.certificate.json")
+    assert isinstance(stored, certpca.Certificate)
+    assert stored.sparsity == 15
     certpca.save_solution(results[1], tmp_path / "r.json")
     assert len(names(tmp_path)) == 3
 

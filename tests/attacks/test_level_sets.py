@@ -218,7 +218,7 @@ def test_the_property_could_fail(kind: str, rng: np.random.Generator) -> None:
     columns = prepared.block(slice(0, 4))
     direction = np.linalg.svd(columns)[0][:, :1]
     level = float((columns[:, 2] @ direction[:, 0]) ** 2) * prepared.unit
-    more = {"lifted": np.zeros((prepared.depth, 0))}
+    more: dict[str, Any] = {"lifted": np.zeros((prepared.depth, 0))}
     if kind == "priced-level":
         more = {"priced": np.arange(2), "prices": np.full(2, 0.01 * level)}
     evidence = {

@@ -20,7 +20,7 @@ from tests.attacks.exact_arithmetic import FORMS, KINDS, Exact, exact, sources
 from tests.attacks.random_trees import RandomTree, flat
 from tests.attacks.sets_in_exact_arithmetic import joint_optimum
 
-EVERY = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
+EVERY: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
 
 
 def judges_of(source: Source, most: int) -> dict[int, Exact] | None:
@@ -184,14 +184,15 @@ def test_sums_of_single_bounds_are_above_the_joint_optimum(seed: int, kind: str,
         return
     rng, source, sparsities, judges = case
     wanted = sorted(set(sparsities))
-    parts, evidence = [], {}
+    parts: list[Any] = []
+    evidence: dict[str, Any] = {}
     for number, sparsity in enumerate(wanted):
         best = max(judges[sparsity].values, key=lambda support: judges[sparsity].values[support])
         with np.errstate(all="ignore"):
-            tree = RandomTree(rng, floats(judges), sparsity, best)
+            drawn_tree = RandomTree(rng, floats(judges), sparsity, best)
         entry = {"kind": "search-tree", "sparsity": sparsity, "support": list(best), "loadings": [1.0] * len(best)}
-        parts.append({**entry, "tree": flat(tree.tree)})
-        evidence |= within(f"searchtree{number}", tree.evidence)
+        parts.append({**entry, "tree": flat(drawn_tree.tree)})
+        evidence |= within(f"searchtree{number}", drawn_tree.evidence)
     tree = {"parts": parts, "serves": [wanted.index(sparsity) for sparsity in sparsities]}
     for problem in ("disjoint", "orthogonal"):
         try:
@@ -328,7 +329,7 @@ def test_components_that_overlap_in_one_feature_are_corrected_or_refused() -> No
                 examine(certificate, source)
 
 
-REFUSED = {
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a feature twice": ({"problem": "disjoint", "supports": (np.array([0, 1]), np.array([1, 2]))}, "in common"),
     "too many features": ({"supports": (np.arange(5), np.array([5]))}, "match|wider"),
     "an unknown problem": ({"problem": "apart"}, "unknown problem"),

@@ -413,6 +413,7 @@ def file_survives(file: Path, data: np.ndarray, optimum: float) -> bool:
         certificate = load_certificate(file)
     except DataFileError:
         return False
+    assert isinstance(certificate, Certificate)
     return survives(certificate, data, optimum)
 
 

@@ -35,7 +35,7 @@ def test_files_keep_a_certificate(certificate: SetCertificate, tmp_path: Path) -
     assert proof.gap <= 1e-6
 
 
-CHANGES: dict[str, tuple[str, Any]] = {
+CHANGES: dict[str, tuple[Any, str]] = {
     "problem": ("apart", "problem"),
     "sparsities": ([3], "supports"),
     "supports": ([[0, 1], [2]], "loadings"),

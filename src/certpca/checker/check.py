@@ -71,7 +71,11 @@ def check(
     return Examiner(source).check(certificate, expected)
 
 
-def examine(certificate: Certificate, source: Source) -> Proof:
+@overload
+def examine(certificate: Certificate, source: Source) -> Proof: ...
+@overload
+def examine(certificate: SetCertificate, source: Source) -> SetProof: ...
+def examine(certificate: Certificate | SetCertificate, source: Source) -> Proof | SetProof:
     """Recompute what the evidence of a certificate proves, whatever it claims."""
     return Examiner(source).examine(certificate)
 

@@ -30,5 +30,5 @@ def test_both_sides_of_a_cut_hold_less_than_the_cell(seed):
     found = cut(cell, parts, along, density / np.trace(density), k)
     if found is None:
         return
-    low, high = (0, min(found.fresh.size, k)) if found.fresh is not None else counts[found.position]
+    low, high = (0, min(found.fresh.size, k)) if found.fresh is not None else counts[found.position or 0]
     assert low <= found.most < high

@@ -94,7 +94,7 @@ def hidden(evidence: Any, prepared: Prepared, how: str) -> np.ndarray:
         case "equal":
             return np.repeat(vectors[:, -1:], 20, axis=1)
         case _:
-            return vectors[:, -40:] * 10.0 ** rng.integers(-200, 200, 40)
+            return np.asarray(vectors[:, -40:] * 10.0 ** rng.integers(-200, 200, 40))
 
 
 @pytest.mark.parametrize("how", ["smallest", "random", "all but the first", "none", "equal", "scales"])

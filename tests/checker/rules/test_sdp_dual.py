@@ -293,6 +293,7 @@ def test_swapped_evidence_and_kinds(form: str) -> None:
 def test_stored_evidence_is_checked_like_any_other(form: str, tmp_path: Any) -> None:
     save_certificate(certified(form), tmp_path / "a.json")
     stored = load_certificate(tmp_path / "a.json")
+    assert isinstance(stored, Certificate)
     assert stays_valid(form, stored)
     assert stored.upper_bound == certified(form).upper_bound
 

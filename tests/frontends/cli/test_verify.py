@@ -149,7 +149,7 @@ def test_expectations_in_python(rng: np.random.Generator) -> None:
         with pytest.raises(CertificateError, match="expected"):
             certpca.verify(certificate, data, **expected)
     with pytest.raises(UnknownArgumentError, match="verify has no argument"):
-        certpca.verify(certificate, data, sparsty=2)  # type: ignore[call-arg]
+        certpca.verify(certificate, data, sparsty=2)  # type: ignore[call-overload]
     other = certpca.certify(np.nan_to_num(data), 2, ddof=0)
     with pytest.raises(CertificateError, match="less 1"):
         certpca.verify(other, np.nan_to_num(data), ddof=1)

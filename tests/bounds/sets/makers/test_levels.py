@@ -1,5 +1,6 @@
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def best_on_one_support(matrix, sparsity, count):
 
 
 def best_apart(matrix, first, second):
-    found = (0.0, None)
+    found: Any = (0.0, None)
     for one in combinations(range(matrix.shape[0]), first):
         others = [place for place in range(matrix.shape[0]) if place not in one]
         value, column = leading(matrix, one)
