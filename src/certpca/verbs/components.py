@@ -48,7 +48,7 @@ class Components(ComponentSet):
        features   variance   adjusted  cumulative  gap of step
     1         4     2.9375     2.9375      22.60%            -
     2         4     2.2432     2.0395      38.28%            -
-    sum of the variances: 5.18 (39.85% of the total variance)
+    sum of the variances: 5.18071 (39.85% of the total variance)
     without counting twice: adjusted 38.28% (cumulative above), by regression on all scores 46.35%
     nothing is proved of the set
     """

@@ -32,6 +32,8 @@ def improved_by_pairs(pairs: Strongest, incumbent: Incumbent, late: Late) -> Non
         columns = pairs.columns[:, group]
         weights = columns.T @ pairs.columns[:, row]
         image = columns @ weights
+        if not weights.any():  # features without variance
+            continue
         values.append(float(image @ image) / float(weights @ weights))
         images.append(image)
     best = np.argsort(-np.array(values), kind="stable")[:STARTS]
