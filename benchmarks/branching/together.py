@@ -17,12 +17,13 @@ from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
-from benchmarks.machine import SHARED, facts, write_results
+from benchmarks.machine import CHECKOUT, SHARED, facts, write_results
 
 import certpca
 from certpca.datasets.examples import pitprops_matrix
 
 Case = tuple[str, str, np.ndarray, tuple[int, ...], float, float | None]
+RESULTS = CHECKOUT / "benchmarks" / "results" / "together.json"
 LARGEST = 101  # features of the covariances
 
 
@@ -79,7 +80,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--limit", type=float, default=40.0)
     parser.add_argument("--workers", type=int, default=1, help="cases at a time, one core each")
-    parser.add_argument("--group", default="", help="a problem or a data set, alone")
+    parser.add_argument("--group", default="", help="a problem or a data set to be run again")
     arguments = parser.parse_args()
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ[name] = "1"  # of the workers, which are started afresh
@@ -87,10 +88,17 @@ def main() -> None:
     chosen = [case for case in cases() if arguments.group in ("", *case[:2])]
     with ProcessPoolExecutor(arguments.workers, mp_context=get_context("spawn")) as pool:
         for row in pool.map(partial(run, limit=arguments.limit), chosen):
-            rows.append(row)
+            rows.append({**row, "source": start["source"]})
             print(json.dumps(row), flush=True)
-    if not arguments.group:
-        write_results("together", start, {"rows": rows})
+    if arguments.group:  # the other results stay
+        before = json.loads(RESULTS.read_text())["rows"]
+        fresh = {_key(row): row for row in rows}
+        rows = [fresh.get(_key(row), row) for row in before]
+    write_results("together", start, {"rows": rows})
+
+
+def _key(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["problem"], row["name"], tuple(row["sparsities"])
 
 
 if __name__ == "__main__":
