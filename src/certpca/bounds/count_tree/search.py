@@ -182,9 +182,9 @@ class CountSearch:
                 best = found.value, found.largest, step.copy()
             return found.value, found.gradient
 
+        tolerance = ENDED * relative
         with at_most_threads(1):
-            stop: Callable[[float], bool] = lambda _: self._late()  # noqa: E731
-            descend(function, still, steps=steps, tolerance=ENDED * relative, stop=stop, memory=MEMORY)
+            descend(function, still, steps=steps, tolerance=tolerance, stop=lambda _: self._late(), memory=MEMORY)
         levels = tuple(own.times(self.space.scale) for own in moved(bases, best[2]))
         return replace(cell, levels=levels, bound=best[1] * self.space.scale)
 
