@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from certpca.bounds.count_tree.branching import Cut, cut
-from certpca.bounds.count_tree.cell_model import CellModel, moved
+from certpca.bounds.count_tree.cell_model import CellModel, CellValue, moved
 from certpca.bounds.count_tree.cells import Cell, CountTree, Split, members, vertices_of
 from certpca.bounds.goals import Known
+from certpca.bounds.l0_level.descent import descended
 from certpca.bounds.l0_level.model import Levels
 from certpca.bounds.l0_level.space import Space, trimmed
-from certpca.bounds.pair_bound.quasi_newton import descend
 from certpca.runtime.arrays import Indices, Vector, to_vector
 from certpca.runtime.threads import at_most_threads, one_thread_each, threads_allowed
 
@@ -166,27 +166,23 @@ class CountSearch:
         bases = self._near(cell)
         smoothing, steps = STAGES[task.stage]
         relative = smoothing * cell.bound / self.space.scale
-        still = np.zeros(sum(own.steps() for own in bases))
-        best: tuple[float, float, Vector] = (math.inf, math.inf, still)
 
-        def function(step: Vector) -> tuple[float, Vector]:
-            nonlocal best
+        def evaluate(step: Vector) -> CellValue:
             self.evaluations += 1
-            try:
-                found = model.evaluate(bases, step, vertices, relative)
-            except np.linalg.LinAlgError:  # a frame that is singular, or not a number
-                return math.inf, still
-            if not math.isfinite(found.value) or not np.isfinite(found.gradient).all():
-                return math.inf, still
-            if found.value < best[0]:
-                best = found.value, found.largest, step.copy()
-            return found.value, found.gradient
+            return model.evaluate(bases, step, vertices, relative)
 
-        tolerance = ENDED * relative
         with at_most_threads(1):
-            descend(function, still, steps=steps, tolerance=tolerance, stop=lambda _: self._late(), memory=MEMORY)
-        levels = tuple(own.times(self.space.scale) for own in moved(bases, best[2]))
-        return replace(cell, levels=levels, bound=best[1] * self.space.scale)
+            found = descended(
+                evaluate,
+                sum(own.steps() for own in bases),
+                steps=steps,
+                tolerance=ENDED * relative,
+                late=self._late,
+                memory=MEMORY,
+            )
+        levels = tuple(own.times(self.space.scale) for own in moved(bases, found.step))
+        largest = math.inf if found.best is None else found.best.largest
+        return replace(cell, levels=levels, bound=largest * self.space.scale)
 
     def _corrected(self, tasks: list[_Task], cells: list[Cell]) -> list[Cell]:
         """Know what leading eigenvectors are multiplied into, which takes two walks, and bound the cells with that."""

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from certpca.bounds.l0_level.aim import Aim, Spectrum, one_component
+from certpca.bounds.l0_level.descent import descended
 from certpca.bounds.l0_level.features import Features
-from certpca.bounds.l0_level.model import Levels, Model
+from certpca.bounds.l0_level.model import Evaluation, Levels, Model
 from certpca.bounds.l0_level.space import Space, lead_space, spread_axes, trimmed
-from certpca.bounds.pair_bound.quasi_newton import descend
 from certpca.runtime.arrays import Array, Vector, to_vector
 from certpca.runtime.threads import one_thread_each
 
@@ -206,27 +206,22 @@ class LevelSearch:
     def _descend(self, smoothing: float) -> bool:
         """Minimise the smoothed bound of the model; say whether that came to its end."""
         model, base, aim = self._model(), self._levels, self.aim
-        still = np.zeros(base.steps())
-        relative = self._relative(smoothing)
-        best, before = (math.inf, still), self.evaluations
+        relative, before = self._relative(smoothing), self.evaluations
 
-        def function(step: Vector) -> tuple[float, Vector]:
-            nonlocal best
+        def evaluate(step: Vector) -> Evaluation:
             self.evaluations += 1
-            try:
-                found = model.evaluate(base, step, aim, relative)
-            except np.linalg.LinAlgError:  # a frame that is singular, or not a number
-                return math.inf, still
-            if not math.isfinite(found.value) or not np.isfinite(found.gradient).all():
-                return math.inf, still
-            if found.value < best[0]:
-                best = found.value, step.copy()
-            return found.value, found.gradient
+            return model.evaluate(base, step, aim, relative)
 
-        tolerance = ENDED * relative
         with one_thread_each(1, self.space.work):
-            descend(function, still, steps=STEPS, tolerance=tolerance, stop=lambda _: self._late(), memory=MEMORY)
-        self._levels = base.moved(best[1])
+            found = descended(
+                evaluate,
+                base.steps(),
+                steps=STEPS,
+                tolerance=ENDED * relative,
+                late=self._late,
+                memory=MEMORY,
+            )
+        self._levels = base.moved(found.step)
         return self.evaluations - before < STEPS
 
     def _corrected(self) -> list[Spectrum]:
