@@ -28,7 +28,9 @@ from typing import Any
 import numpy as np
 
 from certpca.checker.data import Prepared
-from certpca.checker.level_points import Level, largest_of, level_of, level_vectors, sum_of_duals
+from certpca.checker.level_factors import level_vectors
+from certpca.checker.level_points import largest_of, sum_of_duals
+from certpca.checker.levels import Level, level_of
 from certpca.checker.limits import LARGEST_FACTORED
 from certpca.checker.numbers import Indices, Vector, array_of, gamma, indices_of, require
 from certpca.checker.proved import Proved, bound_alone
