@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from certpca.checker.matrix import require_codes
 from certpca.checker.normalisation import ALLELES
 from certpca.checker.numbers import Mask, Vector, gamma, require
-from certpca.checker.read_ahead import read_ahead
+from certpca.checker.read_ahead import read_ahead, reading_threads
 from certpca.checker.sparse_columns import Entries, ZeroFree, entries_by_rows, entries_of, nearly_zero
 from certpca.checker.sparse_table import SparseTable, is_sparse
 from certpca.results.certificate import Source
@@ -63,6 +63,7 @@ class Columns:
     def __init__(self, source: Source) -> None:
         self._source, self._values = source, sliceable(source.values)
         self.rows, self.size = (int(side) for side in source.values.shape)
+        self.threads = reading_threads(self._values)
         self._gaps = np.ones(self.size, dtype=bool)  # columns that may have missing values
         largest = np.empty(self.size)
         entries = entries_of(self._values)
@@ -70,7 +71,7 @@ class Columns:
             largest, self._gaps[:] = entries.largest(), False
         else:  # some may be missing
             entries = None
-            for part, (greatest, gaps) in read_ahead(column_slices(self.rows, self.size), self._sized):
+            for part, (greatest, gaps) in read_ahead(column_slices(self.rows, self.size), self._sized, self.threads):
                 largest[part], self._gaps[part] = greatest, gaps
         require(
             not self._gaps.any() or bool(source.fill_missing and source.center),
@@ -93,7 +94,7 @@ class Columns:
         if entries is not None:
             self._mean, self._over, self.doubt, self.squares = self._measured_sparse(entries)
             return
-        for part, found in read_ahead(column_slices(self.rows, self.size), self._measured):
+        for part, found in read_ahead(column_slices(self.rows, self.size), self._measured, self.threads):
             self._mean[part], self._over[part], self.doubt[part], self.squares[part] = found
 
     def _sized(self, columns: slice) -> tuple[Vector, Mask]:
@@ -223,7 +224,7 @@ def fingerprint(source: Source, *, thin_apart: bool = True, block_bytes: int = B
             return stored, _in_bytes(stored)
         return stored_columns(values, part, np.flatnonzero(~thin[part])), small[part]
 
-    for part, (looked_at, small[part]) in read_ahead(left, read):
+    for part, (looked_at, small[part]) in read_ahead(left, read, reading_threads(values)):
         stored = looked_at
         if entries is None:
             thin[part] = nearly_zero(np.count_nonzero(stored, axis=0), rows, small[part]) & thin_apart

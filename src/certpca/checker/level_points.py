@@ -78,8 +78,7 @@ def sum_of_duals(prepared: Prepared, vectors: Callable[[slice, Vector], tuple[Ve
     """Add up the z_i z_iᵀ of all features, given by blocks with their squared errors; return how far the sum is off."""
     depth, size = prepared.depth, prepared.size
     total, strays = np.zeros((depth, depth)), 0.0
-    for part, block in prepared.blocks():
-        z, stray = vectors(part, block)
+    for _, (z, stray) in prepared.worked_out(vectors):
         total += z @ z.T
         strays += stray
     require(bool(np.isfinite(total).all()) and math.isfinite(strays), "its numbers overflow")
