@@ -21,6 +21,7 @@ from certpca.checker.levels import Level, level_of, prices_of
 from certpca.checker.limits import LARGEST_LEVEL_ORDER
 from certpca.checker.numbers import Vector, gamma, largest_eigenvalue, require
 
+PANEL_BYTES = 48 << 20  # of dual vectors that are multiplied at a time
 EXACT_UP_TO = 400  # order up to which all eigenvalues are computed to suggest the largest
 LANCZOS_STEPS = 120
 EXHAUSTED = 1e-13  # of an image: what is left of it after orthogonalisation is no new direction
@@ -77,10 +78,19 @@ def level_point_of(prepared: Prepared, evidence: Mapping[str, Any]) -> LevelPoin
 def sum_of_duals(prepared: Prepared, vectors: Callable[[slice, Vector], tuple[Vector, float]]) -> tuple[Vector, float]:
     """Add up the z_i z_iᵀ of all features, given by blocks with their squared errors; return how far the sum is off."""
     depth, size = prepared.depth, prepared.size
-    total, strays = np.zeros((depth, depth)), 0.0
+    total, product, strays, at = np.zeros((depth, depth)), np.empty((depth, depth)), 0.0, 0
+    # Several blocks are multiplied at a time, into memory that stays: adding up takes as long as multiplying else.
+    panel = np.empty((depth, max(1, min(size, PANEL_BYTES // (8 * depth)))))
     for _, (z, stray) in prepared.worked_out(vectors):
-        total += z @ z.T
         strays += stray
+        for begin in range(0, z.shape[1], panel.shape[1]):
+            some = z[:, begin : begin + panel.shape[1]]
+            if at + some.shape[1] > panel.shape[1]:
+                total += np.matmul(panel[:, :at], panel[:, :at].T, out=product)
+                at = 0
+            panel[:, at : at + some.shape[1]] = some
+            at += some.shape[1]
+    total += np.matmul(panel[:, :at], panel[:, :at].T, out=product)
     require(bool(np.isfinite(total).all()) and math.isfinite(strays), "its numbers overflow")
     total = (total + total.T) / 2
     trace = float(np.trace(total)) * (1 + gamma(depth))
