@@ -66,9 +66,9 @@ class Columns:
         self._gaps = np.ones(self.size, dtype=bool)  # columns that may have missing values
         largest = np.empty(self.size)
         entries = entries_of(self._values)
-        if entries is not None and np.isfinite(entries.values).all():
+        if entries is not None and source.missing is None and np.isfinite(entries.values).all():
             largest, self._gaps[:] = entries.largest(), False
-        else:  # some may be missing
+        else:  # some may be missing, or a code says so, which sparse tables do not take
             entries = None
             for part, (greatest, gaps) in read_ahead(column_slices(self.rows, self.size), self._sized):
                 largest[part], self._gaps[part] = greatest, gaps
