@@ -41,6 +41,8 @@ products do, by γ_n tr in norm; kR is formed from W and S with an error of at m
 Underflow. Columns of W have their largest entry between one half and one, or are zero; S and r are at most 2¹⁰⁰ in
 units in which the data are near one. What vanishes below the normal range then moves no w by more than 2⁻⁸⁰⁰ and no q
 either, and q must be above 2⁻²⁰⁰, so that no z moves by more than 2⁻⁷⁰⁰ of the largest number in it.
+
+Proof: docs/mathematics.md, 3.1 to 3.5 and 12.1.
 """
 
 import math
