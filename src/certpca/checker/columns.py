@@ -234,7 +234,7 @@ def fingerprint(source: Source, *, thin_apart: bool = True, block_bytes: int = B
         if bytewise.any():
             whole.update(_bytes_of(stored if bytewise.all() else stored[:, bytewise], np.int8))
         if not bytewise.all():
-            others.update(_bytes_of(stored[:, ~bytewise] if bytewise.any() else stored, np.float64))
+            others.update(_bytes_of(stored[:, ~bytewise] if bytewise.any() else stored, "<f8"))
     digest = blake2b(repr((rows, size, sorted(source.normalisation().items()))).encode(), digest_size=20)
     for text in (np.packbits(small).tobytes(), whole.digest(), others.digest()):
         digest.update(text)
