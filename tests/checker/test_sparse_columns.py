@@ -1,5 +1,6 @@
 """Sparse columns are measured and hashed by their entries alone, with the results of the dense way."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -95,3 +96,15 @@ def test_submatrices_of_sparse_data(rng: np.random.Generator, center: bool, scal
     ours, dense = (certpca.from_data(values, center=center, scale=scale) for values in (sparse.csc_array(table), table))
     for chosen in (np.arange(29), np.array([2]), np.array([28, 1, 27, 5]), np.array([27, 28])):
         np.testing.assert_allclose(ours.submatrix(chosen), dense.submatrix(chosen), rtol=1e-11, atol=1e-13)
+
+
+def test_a_code_of_missing_values_is_refused(rng: np.random.Generator) -> None:
+    """In a sparse table -9 is a number: a certificate that calls it missing would be about another matrix."""
+    table = rng.integers(0, 3, (20, 12)).astype(np.int8)
+    table[3, 4] = -9
+    held = sparse.csc_array(table)
+    certificate = certpca.certify(held, 3)
+    normalisation = {**certificate.normalisation, "missing": -9, "fill_missing": True}
+    hashed = fingerprint(Source(values=held, **normalisation))
+    with pytest.raises(certpca.CertificateError, match="whole numbers only"):
+        certpca.verify(replace(certificate, normalisation=normalisation, fingerprint=hashed), held)

@@ -67,9 +67,9 @@ class Columns:
         self._gaps = np.ones(self.size, dtype=bool)  # columns that may have missing values
         largest = np.empty(self.size)
         entries = entries_of(self._values)
-        if entries is not None and np.isfinite(entries.values).all():
+        if entries is not None and source.missing is None and np.isfinite(entries.values).all():
             largest, self._gaps[:] = entries.largest(), False
-        else:  # some may be missing
+        else:  # some may be missing, or a code says so, which sparse tables do not take
             entries = None
             for part, (greatest, gaps) in read_ahead(column_slices(self.rows, self.size), self._sized, self.threads):
                 largest[part], self._gaps[part] = greatest, gaps
@@ -235,7 +235,7 @@ def fingerprint(source: Source, *, thin_apart: bool = True, block_bytes: int = B
         if bytewise.any():
             whole.update(_bytes_of(stored if bytewise.all() else stored[:, bytewise], np.int8))
         if not bytewise.all():
-            others.update(_bytes_of(stored[:, ~bytewise] if bytewise.any() else stored, np.float64))
+            others.update(_bytes_of(stored[:, ~bytewise] if bytewise.any() else stored, "<f8"))
     digest = blake2b(repr((rows, size, sorted(source.normalisation().items()))).encode(), digest_size=20)
     for text in (np.packbits(small).tobytes(), whole.digest(), others.digest()):
         digest.update(text)

@@ -4,6 +4,8 @@ The inequality is that of `rules/l0_level`; `levels` says what R is, `level_fact
 
 The sum. √λ_max moves by at most the length of the errors of all z together; sums over n features round as inner
 products do, by γ_n tr in norm; kR is formed from W and S with an error of at most γ_{2m+4} kϱ in norm.
+
+Proof: docs/mathematics.md, 3.1 to 3.5 and 12.1.
 """
 
 import math

@@ -10,6 +10,8 @@ lowered by the doubt about that.
 With VΛVᵀ = M up to `rest` and VᵀV = I up to `drift`, both measured, V⁻¹DV⁻ᵀ is tI − Λ up to κ times the distance of t
 from the eigenvalues, which is kept at 1e-6 of the largest or more. Then these quotients are off by at most 4κ of their
 terms; a margin of twice that is demanded.
+
+Proof: docs/mathematics.md, 4.1 to 4.3.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,7 @@
-"""Features that a dual point proves to be in no, or in every, optimal support; those in none may be left out."""
+"""Features that a dual point proves to be in no, or in every, optimal support; those in none may be left out.
+
+Proof: docs/mathematics.md, 4.1 to 4.3.
+"""
 
 from typing import NamedTuple
 

@@ -29,6 +29,8 @@ a row, or among the rows, that would count less than zero stays empty; "squares"
 c + α + T with C_ij = U_ij²/(4α); other leaves take off what features that are surely in cost, or list all smaller
 supports as well.
 
+Proof: docs/mathematics.md, 8.1 to 8.4.
+
 Allowance. All bounds are for the computed matrix on the features at hand; its distance from the exact one in norm is
 added at the end. Each C_ij rounds a few times and T has at most k² of them: γ_{4|N|}k² max|C_ij|. Eigenvalues are
 proved by Cholesky factorisations.

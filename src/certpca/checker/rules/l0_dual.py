@@ -10,6 +10,8 @@ Y_i = a_ia_iᵀ always will. The evidence, a density matrix P and ρ, only sugge
 
 A first point may leave features out that it proves to be in no optimal support (`screening`).
 
+Proof: docs/mathematics.md, 3.1 to 3.3.
+
 Allowance. `dual_points`: rotation into the eigenvectors of P, each Y_i, their sum; λ_max by a Cholesky factorisation.
 """
 

@@ -3,6 +3,8 @@
     Z* ≤ max over leaves of a bound of λ_max(A_SS) for all supports S of the leaf.
 
 A first dual point may leave out features before. What `support_tree` allows for roundings is all there is.
+
+Proof: docs/mathematics.md, 8.1 to 8.4.
 """
 
 import numpy as np

@@ -1,0 +1,1 @@
+"""Golden certificates: made by `python -m tests.golden.make`, shipped in `certpca/golden`, checked here."""
