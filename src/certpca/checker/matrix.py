@@ -12,6 +12,7 @@ import numpy as np
 from certpca.checker.normalisation import ALLELES, require_source
 from certpca.checker.numbers import require
 from certpca.results.certificate import Certificate, Source
+from certpca.results.constraints import FREE, Constraints
 from certpca.results.set_certificate import SetCertificate
 
 MISSING_GENOTYPE = -9
@@ -38,6 +39,8 @@ class Expected(TypedDict, total=False):
         Those of the claim about several components.
     together : str
         What the components must satisfy together.
+    constraints : Constraints
+        What the components of the claim must satisfy; ``Constraints()``: nothing besides their sparsity.
     max_gap : float
         The largest proved gap.
 
@@ -61,6 +64,7 @@ class Expected(TypedDict, total=False):
     sparsity: int
     sparsities: Sequence[int]
     together: str
+    constraints: Constraints
     max_gap: float
 
 
@@ -141,6 +145,16 @@ def require_expected(source: Source, certificate: Certificate | SetCertificate, 
     )
     wanted = expected.get("together")
     require(wanted is None or wanted == problem, f"expected {wanted} components, but it is about {problem}")
+    wanted = expected.get("constraints")
+    stated = FREE if isinstance(certificate, SetCertificate) else certificate.constraints
+    require(
+        wanted is None or wanted.completed == stated.completed,
+        f"expected {_asked(wanted)}, but it is about {_asked(stated)}",
+    )
+
+
+def _asked(constraints: Constraints | None) -> str:
+    return f"components with {constraints}" if constraints else "components without constraints"
 
 
 _SCALES: dict[Any, str] = {

@@ -216,6 +216,10 @@ class Covariance(Operator):
             self.description,
         )
 
+    def part(self, indices: Indices) -> Operator:
+        """Copy the columns: their covariance is that part of the whole."""
+        return self.restrict(indices)
+
     def _same_kind(self, *parts: Any) -> Self:
         return type(self)(*parts)
 

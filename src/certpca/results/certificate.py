@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from certpca.results.constraints import FREE, Constraints
 from certpca.results.status import Status
 from certpca.runtime.arrays import Indices, Vector
 
@@ -124,6 +125,8 @@ class Certificate:
     reading : mapping
         How the file was read that the data came from (filters, array, columns), as options of `load_table`; empty where
         it is read as it is. Not part of the proof: `fingerprint` is of the numbers that were read.
+    constraints : Constraints
+        What else the components must satisfy that the bound is about.
     status : Status, optional
         How the search ended; neither part of what is proved nor written to files.
 
@@ -157,6 +160,7 @@ class Certificate:
     inside: int = 0
     seconds: float = 0.0
     reading: Mapping[str, Any] = field(default_factory=dict)
+    constraints: Constraints = FREE
     status: Status | None = None
 
     @property

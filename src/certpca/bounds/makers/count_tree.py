@@ -50,7 +50,12 @@ def make(search: ProofSearch) -> None:
     levels, unevenness = rounds.taken_up(at)
 
     def improved(known: Known, supports: Sequence[Indices]) -> Known:
-        for support in supports:
+        if search.constrained:  # supports that are suggested need not be allowed
+            images = np.zeros((len(supports), search.operator.size))
+            for image, support in zip(images, supports, strict=True):
+                image[support] = 1.0
+            known = incumbent.improved(known, list(images))
+        for support in () if search.constrained else supports:
             found = incumbent.refitted(support)
             if found.objective > known.objective * (1 + BETTER):
                 image = np.zeros(search.operator.size)
