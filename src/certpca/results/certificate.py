@@ -15,6 +15,9 @@ RANDOM = "-random"  # how kinds of certificates end that hold with a probability
 FAILURE = 1e-12  # the probability with which one of these may be wrong
 
 
+SMALLEST_WEIGHT = 1e-30  # of a sample, relative to the largest; zeros are smaller
+
+
 PROVED_OPTIMAL = 1e-6  # the gap up to which a component is called optimal, which is then said
 
 
@@ -48,6 +51,8 @@ class Source:
         The integer that codes missing values; None: NaN.
     fill_missing : bool
         Whether they take the column mean.
+    weights : sequence of float, optional
+        One for each sample, not negative; only their ratios matter. None: all samples count the same.
 
     See Also
     --------
@@ -67,6 +72,7 @@ class Source:
     divisor: float = 1.0
     missing: int | None = None
     fill_missing: bool = False
+    weights: Any = None
 
     def normalisation(self) -> dict[str, Any]:
         """Return everything but the values.
@@ -83,6 +89,7 @@ class Source:
             "divisor": float(self.divisor),
             "missing": self.missing,
             "fill_missing": bool(self.fill_missing),
+            **({} if self.weights is None else {"weights": [float(weight) for weight in self.weights]}),
         }
 
 

@@ -240,6 +240,7 @@ NORMALISATION = fields(
         "missing": either(null, whole(-SMALL_WHOLE, SMALL_WHOLE)),
         "fill_missing": truth,
     },
+    {"weights": list_of(number(0.0), MOST_FEATURES, 1)},
     others=False,
 )
 
