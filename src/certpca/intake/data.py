@@ -192,10 +192,11 @@ def _covariance(
         kind, code, sparse = DenseCovariance, None, False
     columns = standardisation(moments, divisor, code, labels, center=center, scale=scale)
     columns = columns if origin is None else replace(columns, weighted=origin)
+    weighting = "" if weights is None else "weighted "
     description = (
-        f"{'weighted ' if weights is not None else ''}{'correlation' if scale is True else 'covariance'} matrix ({'centred' if center else 'uncentred'}, "
-        f"{'scaled by √(2p(1 − p)), ' if scale == '2pq' else ''}divided by {divisor}) of {rows} x {size} "
-        f"{'sparse ' if sparse else ''}data"
+        f"{weighting}{'correlation' if scale is True else 'covariance'} matrix "
+        f"({'centred' if center else 'uncentred'}, {'scaled by √(2p(1 − p)), ' if scale == '2pq' else ''}"
+        f"divided by {divisor}) of {rows} x {size} {'sparse ' if sparse else ''}data"
     )
     operator = kind(values, columns, working_type(values, moments), labels, description, given)
     operator.reading = reading
@@ -204,13 +205,9 @@ def _covariance(
 
 def _weights(sample_weight: Any, values: Any, scale: Scale, device: str | None, client: Any) -> Vector:
     """Return sample weights, or refuse data that cannot have them."""
-    if (
-        isinstance(values, Reader)
-        or device is not None
-        or client is not None
-        or not (is_sparse(values) or is_host(values))
-    ):
-        msg = "sample_weight is for data in the memory of this machine; read the columns wanted first, as in data[:, :1000]"
+    here = is_sparse(values) or (not isinstance(values, Reader) and is_host(values))
+    if not here or device is not None or client is not None:
+        msg = "sample_weight is for data in memory; read the columns wanted first, as in data[:, :1000]"
         raise InvalidProblemError(msg)
     if isinstance(scale, str):
         msg = f"sample_weight and scale={scale!r} cannot be combined; use scale=True, or no weights"

@@ -29,7 +29,7 @@ BLOCK_BYTES = 32 << 20  # at most, of converted rows: smaller blocks lose more t
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weighted:
-    """Where data come from that were centred and multiplied by roots of sample weights, and the means taken off them."""
+    """Where data come from that were centred and multiplied by roots of weights, and the means taken off them."""
 
     source: Source
     mean: Vector

@@ -166,5 +166,5 @@ class Solution:
         return (
             f"{self.solver}: {self.support.size} of {self.size} features{asked} capture "
             f"{down(self.objective)} ({percent_down(self.explained_variance_ratio)} of the variance), "
-            f"{self.status.value}"
+            f"{self.status.value}{', under these constraints' if self.constraints else ''}"
         )

@@ -1,7 +1,7 @@
 """Constraints as users give them, checked in one place: features by name or index, groups, signs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,19 +30,41 @@ def checked_constraints(
     nonnegative: Any = False,
 ) -> Constraints:
     """Return what is asked of a component, or say what is wrong about it and what to do."""
-    found = Constraints(
-        _features(include, "include", operator),
-        _features(exclude, "exclude", operator),
-        _groups(groups, sparsity, operator),
-        checked_flag(nonnegative, "nonnegative"),
-    )
+    size, names = operator.size, operator.names
+    found = stated(size, names, include=include, exclude=exclude, groups=groups, nonnegative=nonnegative)
     if found:
         _refuse_contradictions(found, operator, sparsity)
         _require_honoured(found, method)
     return found
 
 
-def _features(given: Any, name: str, operator: Operator) -> tuple[int, ...]:
+def stated(
+    size: int,
+    names: tuple[str, ...] | None,
+    *,
+    include: Any = None,
+    exclude: Any = None,
+    groups: Any = None,
+    nonnegative: Any = False,
+) -> Constraints:
+    """Return constraints on so many features, of which some are named, as a value."""
+    features = Known(size, names)
+    return Constraints(
+        _features(include, "include", features),
+        _features(exclude, "exclude", features),
+        _groups(groups, features),
+        checked_flag(nonnegative, "nonnegative"),
+    )
+
+
+class Known(NamedTuple):
+    """The features that there are."""
+
+    size: int
+    names: tuple[str, ...] | None
+
+
+def _features(given: Any, name: str, known: Known) -> tuple[int, ...]:
     """Return sorted indices of features that are named, or given by index."""
     if given is None:
         return ()
@@ -51,14 +73,14 @@ def _features(given: Any, name: str, operator: Operator) -> tuple[int, ...]:
     if not isinstance(given, Iterable):
         msg = f"{name} must list features by name or index, got {given!r}"
         raise InvalidProblemError(msg)
-    return tuple(sorted({_index(feature, name, operator) for feature in given}))
+    return tuple(sorted({_index(feature, name, known) for feature in given}))
 
 
-def _index(feature: Any, name: str, operator: Operator) -> int:
+def _index(feature: Any, name: str, known: Known) -> int:
     if isinstance(feature, str):
-        return _named(str(feature), name, operator.names)
-    if not is_whole(feature) or not 0 <= feature < operator.size:
-        msg = f"{name} must list features by name, or by index in 0..{operator.size - 1}, got {feature!r}"
+        return _named(str(feature), name, known.names)
+    if not is_whole(feature) or not 0 <= feature < known.size:
+        msg = f"{name} must list features by name, or by index in 0..{known.size - 1}, got {feature!r}"
         raise InvalidProblemError(msg)
     return int(feature)
 
@@ -77,7 +99,7 @@ def _named(feature: str, name: str, names: tuple[str, ...] | None) -> int:
     raise InvalidProblemError(msg)
 
 
-def _groups(given: Any, sparsity: int, operator: Operator) -> tuple[tuple[int, ...], ...]:
+def _groups(given: Any, known: Known) -> tuple[tuple[int, ...], ...]:
     if given is None:
         return ()
     listed = list(given.values()) if isinstance(given, Mapping) else given
@@ -92,24 +114,18 @@ def _groups(given: Any, sparsity: int, operator: Operator) -> tuple[tuple[int, .
         if isinstance(group, (int, np.integer)) and not isinstance(group, bool):
             msg = f"groups must be lists of features, as in groups=[[0, 1], [4, 7, 9]], got {group!r} for one"
             raise InvalidProblemError(msg)
-        members = _features(group, label, operator)
+        members = _features(group, label, known)
         if not members:
             msg = f"{label} has no features; leave it out"
             raise InvalidProblemError(msg)
         for feature in members:
             if feature in owner:
                 msg = (
-                    f"{label_of(feature, operator.names)} is in two groups, {owner[feature]} and {number}; groups must "
+                    f"{label_of(feature, known.names)} is in two groups, {owner[feature]} and {number}; groups must "
                     "not overlap: join the two, or take the feature out of one"
                 )
                 raise InvalidProblemError(msg)
             owner[feature] = number
-        if len(members) > sparsity:
-            msg = (
-                f"{label} has {len(members)} features, more than sparsity={sparsity} allows, so it could never be "
-                "chosen; raise the sparsity, or exclude its features"
-            )
-            raise InvalidProblemError(msg)
         if len(members) > 1:  # one feature alone is in or out anyway
             found.append(members)
     return tuple(sorted(found))
@@ -129,6 +145,13 @@ def _refuse_contradictions(found: Constraints, operator: Operator, sparsity: int
             f"sparsity to at least {len(meant.include)}, or include fewer"
         )
         raise InvalidProblemError(msg)
+    for group in found.groups:
+        if len(group) > sparsity:
+            msg = (
+                f"the group of {label_of(group[0], operator.names)} has {len(group)} features, more than "
+                f"sparsity={sparsity} allows, so it could never be chosen; raise the sparsity, or exclude its features"
+            )
+            raise InvalidProblemError(msg)
     left = operator.size - len(meant.exclude)
     if left < sparsity:
         msg = (

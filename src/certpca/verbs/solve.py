@@ -1,6 +1,8 @@
 """Find a component: let a solver propose, judge what it proposes, and prove how good that is."""
 
+import math
 import os
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -19,6 +21,7 @@ from certpca.runtime.arrays import Indices
 from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.checkpoint import Checkpoint, opened
 from certpca.runtime.errors import InvalidProblemError
+from certpca.search.krylov import ROUGH, leading_eigenpairs
 from certpca.solvers import Solver
 from certpca.verbs.constraints import Features, Groups, checked_constraints
 from certpca.verbs.judge import answer, judged
@@ -172,7 +175,18 @@ def solved(
     units = near.power - operator.power
     progress.power += units
     found = solved_near_one(near, count, method, refit, rng, progress, target_gap, states)
-    return solution_of_whole(solution_in_data_units(found, units), near.within)
+    within, found = near.within, solution_in_data_units(found, units)
+    if within is None or within.kept.size == operator.size:
+        return solution_of_whole(found, within)
+    return replace(solution_of_whole(found, within), relative_objective=_relative(operator, found.objective, progress))
+
+
+def _relative(operator: Operator, objective: float, progress: Progress) -> float:
+    """Return the objective as a share of the largest eigenvalue; NaN where there is no time for that."""
+    near = operator.near_one()
+    pairs = leading_eigenpairs(near, 1, rng=0, late=progress.late)
+    largest = math.ldexp(float(pairs.values[0]), near.power - operator.power)
+    return objective / max(largest, objective) if pairs.residual <= ROUGH and largest > 0 else math.nan
 
 
 def solved_near_one(
