@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from certpca.results.component_files import load_components as load_components
     from certpca.results.component_files import save_components as save_components
     from certpca.results.component_set import ComponentSet as ComponentSet
+    from certpca.results.constraints import Constraints as Constraints
     from certpca.results.errors import CertificateError as CertificateError
     from certpca.results.files import load_certificate as load_certificate
     from certpca.results.files import load_path as load_path
@@ -89,6 +90,7 @@ _HOMES = {
     "Certificate": "results.certificate",
     "CertificateError": "results.errors",
     "CertpcaError": "runtime.errors",
+    "Constraints": "results.constraints",
     "Choice": "verbs.choose",
     "ClusterError": "runtime.errors",
     "ComponentSet": "results.component_set",

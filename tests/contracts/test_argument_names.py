@@ -21,6 +21,10 @@ ORDER = [
     "sparsity",
     "sparsities",
     "solver",
+    "include",
+    "exclude",
+    "groups",
+    "nonnegative",
     "certify",
     "target_gap",
     "rng",
@@ -31,7 +35,7 @@ ORDER = [
     "listener",
     "checkpoint",
 ]
-DATA_OPTIONS = ["center", "scale", "missing", "ddof", "device", "client", "names"]
+DATA_OPTIONS = ["center", "scale", "missing", "ddof", "sample_weight", "device", "client", "names"]
 # What the things above must not be called.
 OTHER_NAMES = {
     "X",  # but in methods that scikit-learn names

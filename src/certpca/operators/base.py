@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from certpca.operators.factor import Factor
 from certpca.results.certificate import Source
 from certpca.runtime.arrays import Array, Indices, Vector, to_vector
 from certpca.runtime.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from certpca.operators.within import Within
 
 ORDINARY_POWER = 64  # of two, up to which numbers count as near one
 # Powers of two between which the largest variance must lie to be told in the units of the data. Below, fewer than ten
@@ -66,6 +69,8 @@ class Operator(ABC):
         Of two, that it was divided by.
     rows : int or None
         Number of samples, where the matrix is that of data.
+    within : Within or None
+        Where it is a part of another matrix, under constraints: which, and what is asked.
 
     See Also
     --------
@@ -88,6 +93,7 @@ class Operator(ABC):
     reading: Mapping[str, Any] = MappingProxyType({})  # how the file behind the numbers was read, for `load_table`
     power: int = 0
     rows: int | None = None  # samples, where the matrix is that of data
+    within: "Within | None" = None
 
     @property
     def cost(self) -> Cost:
@@ -276,6 +282,26 @@ class Operator(ABC):
         from certpca.operators.views import Restricted
 
         return Restricted(self, np.asarray(indices, dtype=np.intp))
+
+    def part(self, indices: Indices) -> "Operator":
+        """Return a principal submatrix about which certificates can be made: one that a checker of the whole knows.
+
+        Parameters
+        ----------
+        indices : ndarray of int
+            Its rows and columns.
+
+        Returns
+        -------
+        Operator
+            A copy.
+        """
+        from certpca.operators.explicit import ExplicitOperator
+
+        if indices.size > LARGEST_FORMED_SIZE:
+            msg = f"leaving features out needs the {self.description} formed, allowed up to size {LARGEST_FORMED_SIZE}"
+            raise InvalidProblemError(msg)
+        return ExplicitOperator(self.submatrix(indices), self.names_of(indices), self.description)
 
     def names_of(self, indices: Indices) -> tuple[str, ...] | None:
         """Return the names of some features, where there are names.

@@ -28,12 +28,21 @@ BLOCK_BYTES = 32 << 20  # at most, of converted rows: smaller blocks lose more t
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Weighted:
+    """Where data come from that were centred and multiplied by roots of weights, and the means taken off them."""
+
+    source: Source
+    mean: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Standardisation:
     """What is done to each column before products: subtract `mean`, multiply by `weight`.
 
     `mean` is zero where centring is off. `variance` is the diagonal of the operator, and
     `divisor` the number the products are divided by; both are turned back by `unit`, an even power of two. `missing`
-    is the integer that codes a missing value, or None where none are missing or they are NaN.
+    is the integer that codes a missing value, or None where none are missing or they are NaN. Where samples have
+    weights, the data are those that `weighted` says, and nothing is left to centre or fill.
     """
 
     mean: Vector
@@ -45,10 +54,12 @@ class Standardisation:
     missing: int | None = None
     has_nan: bool = False
     unit: float = 1.0
+    weighted: Weighted | None = None
 
     def take(self, indices: Indices) -> "Standardisation":
-        """Keep some columns."""
-        return replace(self, mean=self.mean[indices], weight=self.weight[indices], variance=self.variance[indices])
+        """Keep some columns; of weighted ones these are then the data."""
+        kept = replace(self, mean=self.mean[indices], weight=self.weight[indices], variance=self.variance[indices])
+        return kept if self.weighted is None else replace(kept, weighted=None, center=False)
 
     def near_one(self) -> tuple["Standardisation", int]:
         """Return the same in a unit in which the largest variance is near one, and what power of two that unit is."""
@@ -169,7 +180,13 @@ class Covariance(Operator):
 
     def scores(self, support: Indices, loadings: Vector) -> Vector:
         """Multiply standardised columns."""
-        return self._projected(support, loadings) * math.sqrt(self._columns.unit)
+        projected = self._projected(support, loadings) * math.sqrt(self._columns.unit)
+        if self._columns.weighted is None:
+            return projected
+        weights = np.asarray(self._columns.weighted.source.weights)
+        root = np.sqrt(weights * (self.rows / weights.sum()))
+        # A sample of weight zero is not in the data any more.
+        return np.divide(projected, root, out=np.full(self.rows, np.nan), where=root > 0)
 
     def _projected(self, support: Indices, loadings: Vector) -> Vector:
         """Multiply columns as they are weighted, in blocks of them."""
@@ -183,6 +200,8 @@ class Covariance(Operator):
 
     def source(self) -> Source:
         """Return the data as they were given and what is done to them."""
+        if self._columns.weighted is not None:
+            return self._columns.weighted.source
         return Source(
             "data",
             self._given,
@@ -195,7 +214,9 @@ class Covariance(Operator):
 
     def standardisation(self) -> tuple[Vector, Vector]:
         """Return what is subtracted from each column and what it is then divided by."""
-        return self._columns.mean, 1.0 / (self._columns.weight * math.sqrt(self._columns.unit))
+        columns = self._columns
+        mean = columns.mean if columns.weighted is None else columns.weighted.mean
+        return mean, 1.0 / (columns.weight * math.sqrt(columns.unit))
 
     @property
     def _root(self) -> float:
@@ -215,6 +236,10 @@ class Covariance(Operator):
             self.names_of(indices),
             self.description,
         )
+
+    def part(self, indices: Indices) -> Operator:
+        """Copy the columns: their covariance is that part of the whole."""
+        return self.restrict(indices)
 
     def _same_kind(self, *parts: Any) -> Self:
         return type(self)(*parts)

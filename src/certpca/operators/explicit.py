@@ -52,6 +52,10 @@ class ExplicitOperator(Operator):
         part = self.xp.take(self.xp.take(self._matrix, where, axis=0), where, axis=1)
         return ExplicitOperator(part, self.names_of(indices), self.description)
 
+    def part(self, indices: Indices) -> Operator:
+        """Copy the submatrix."""
+        return self.restrict(indices)
+
     def source(self) -> Source:
         """Return the matrix as it was given, before rounding-size asymmetry was averaged away."""
         return Source("matrix", self._given)
@@ -104,6 +108,10 @@ class SparseOperator(Operator):
         """Keep the submatrix sparse."""
         part = self._matrix[:, indices][indices]
         return SparseOperator(part, self.names_of(indices), self.description)
+
+    def part(self, indices: Indices) -> Operator:
+        """Keep the submatrix sparse."""
+        return self.restrict(indices)
 
     def source(self) -> Source:
         """Return the matrix as it was given, before rounding-size asymmetry was averaged away."""

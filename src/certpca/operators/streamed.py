@@ -16,6 +16,7 @@ from certpca.readers.base import Reader
 from certpca.readers.blocks import with_holes_filled
 from certpca.runtime.array_kinds import is_sparse
 from certpca.runtime.arrays import Array, Indices, Vector, namespace
+from certpca.runtime.errors import InvalidProblemError
 
 FORMED_UP_TO = 4096  # features
 FORMED_FROM = 2  # rows for each feature
@@ -131,6 +132,17 @@ class StreamedCovariance(Covariance):
             blocks.append(self.matmat(panel)[indices])
         block = np.concatenate(blocks, axis=1)
         return np.asarray((block + block.T) / 2)
+
+    def part(self, indices: Indices) -> Operator:
+        """Copy the columns, or refuse where they do not fit the memory budget."""
+        part = self.restrict(indices)
+        if isinstance(part, Restricted):
+            msg = (
+                f"{indices.size} columns of the file do not fit the memory budget, so none can be left out here; "
+                "choose the columns when the file is read, or give the reader more memory"
+            )
+            raise InvalidProblemError(msg)
+        return part
 
     def restrict(self, indices: Indices) -> Operator:
         """Copy the columns where they fit the memory budget; else pad with zeros and read the file."""

@@ -124,6 +124,7 @@ class HostView(Operator):
         self.names = operator.names
         self.description = operator.description
         self.reading = operator.reading
+        self.within = operator.within
 
     def matmat(self, panel: Array) -> Array:
         """Send the panel to the device and bring the product back."""
@@ -158,6 +159,10 @@ class HostView(Operator):
     def restrict(self, indices: Indices) -> Operator:
         """Restrict behind the view, where it may be cheaper."""
         return HostView(self._operator.restrict(indices))
+
+    def part(self, indices: Indices) -> Operator:
+        """Take the part behind the view."""
+        return HostView(self._operator.part(indices))
 
     def factor(self) -> Factor:
         """Bring blocks of the factor to the host."""

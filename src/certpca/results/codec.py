@@ -7,8 +7,17 @@ from typing import Any
 import numpy as np
 
 from certpca.results.certificate import Certificate
+from certpca.results.constraints import Constraints
 from certpca.results.proof import Proof
-from certpca.results.schema import CERTIFICATE_FORMAT, SOLUTION_FORMAT, check_certificate, check_solution, shown
+from certpca.results.schema import (
+    CERTIFICATE_FORMAT,
+    CONSTRAINED_CERTIFICATE_FORMAT,
+    CONSTRAINED_SOLUTION_FORMAT,
+    SOLUTION_FORMAT,
+    check_certificate,
+    check_solution,
+    shown,
+)
 from certpca.results.solution import Solution
 from certpca.results.status import Status
 from certpca.runtime.budget import Step
@@ -18,7 +27,7 @@ from certpca.runtime.errors import InvalidDataError
 def solution_to_dict(solution: Solution) -> dict[str, Any]:
     """Return the fields of a solution as plain JSON values; what is not finite becomes null."""
     return {
-        "format": SOLUTION_FORMAT,
+        "format": CONSTRAINED_SOLUTION_FORMAT if solution.constraints else SOLUTION_FORMAT,
         "support": solution.support.tolist(),
         "names": None if solution.names is None else list(solution.names),
         "loadings": solution.loadings.tolist(),
@@ -38,6 +47,7 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
         "history": [[step.seconds, _finite(step.objective), _finite(step.upper_bound)] for step in solution.history],
         "details": {name: _finite(float(value)) for name, value in solution.details.items()},
         "reading": dict(solution.reading),
+        **_stated(solution.constraints),
     }
 
 
@@ -63,13 +73,14 @@ def solution_from_dict(fields: dict[str, Any], certificate: Certificate | None =
         details={name: _number(value, math.nan) for name, value in fields["details"].items()},
         certificate=certificate,
         reading=dict(fields.get("reading", {})),
+        constraints=Constraints.from_dict(fields.get("constraints", _NONE)),
     )
 
 
 def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
     """Return everything but the evidence as plain JSON values."""
     return {
-        "format": CERTIFICATE_FORMAT,
+        "format": CONSTRAINED_CERTIFICATE_FORMAT if certificate.constraints else CERTIFICATE_FORMAT,
         "kind": certificate.kind,
         "sparsity": certificate.sparsity,
         "upper_bound": certificate.upper_bound,
@@ -86,6 +97,7 @@ def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
         "tree": certificate.tree,
         "seconds": certificate.seconds,
         "reading": dict(certificate.reading),
+        **_stated(certificate.constraints),
     }
 
 
@@ -109,6 +121,7 @@ def certificate_from_dict(fields: dict[str, Any], evidence: dict[str, Any]) -> C
         inside=fields["features_in_every_optimum"],
         seconds=float(fields["seconds"]),
         reading=dict(fields.get("reading", {})),
+        constraints=Constraints.from_dict(fields.get("constraints", _NONE)),
     )
 
 
@@ -130,7 +143,16 @@ def proof_to_dict(proof: Proof, certificate: Certificate, reading: Mapping[str, 
         "normalisation": dict(proof.normalisation),
         "reading": dict(reading),
         "arithmetic": proof.arithmetic,
+        **_stated(proof.constraints),
     }
+
+
+_NONE = Constraints().to_dict()
+
+
+def _stated(constraints: Constraints) -> dict[str, Any]:
+    """Return constraints as a field, where there are some: readers who do not know them refuse the format."""
+    return {"constraints": constraints.to_dict()} if constraints else {}
 
 
 def _finite(value: float) -> float | None:

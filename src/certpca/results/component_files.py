@@ -13,7 +13,7 @@ from certpca.results.json_files import damage_named, read_json
 from certpca.results.schema import (
     COMPONENTS_FORMAT,
     LARGEST_VARIANCE,
-    SOLUTION_FORMAT,
+    SOLUTION_FORMATS,
     check_solution,
     either,
     fields,
@@ -144,7 +144,7 @@ def load_components(path: str | Path) -> ComponentSet:
 def load_result(path: str | Path) -> Solution | ComponentSet:
     """Read a solution or several components, whichever a file holds."""
     file = Path(path)
-    record = read_json(file, (SOLUTION_FORMAT, COMPONENTS_FORMAT), "a solution or components")
+    record = read_json(file, (*SOLUTION_FORMATS, COMPONENTS_FORMAT), "a solution or components")
     several = record["format"] == COMPONENTS_FORMAT
     return _loaded_components(file, record) if several else loaded_solution(file, record)
 

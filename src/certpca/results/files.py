@@ -23,8 +23,9 @@ from certpca.results.path import Path as SparsityPath
 from certpca.results.schema import (
     CERTIFICATE_FORMAT,
     COMPONENTS_FORMAT,
+    CONSTRAINED_CERTIFICATE_FORMAT,
     PATH_FORMAT,
-    SOLUTION_FORMAT,
+    SOLUTION_FORMATS,
     check_certificate,
     check_path,
     check_reading,
@@ -41,8 +42,8 @@ from certpca.results.solution import Solution
 from certpca.runtime.atomic_write import Target, Writer, write_together
 from certpca.runtime.errors import CertpcaError
 
-CERTIFICATE_FORMATS = (CERTIFICATE_FORMAT, SET_FORMAT)
-RESULT_FORMATS = (SOLUTION_FORMAT, COMPONENTS_FORMAT, *CERTIFICATE_FORMATS)
+CERTIFICATE_FORMATS = (CERTIFICATE_FORMAT, CONSTRAINED_CERTIFICATE_FORMAT, SET_FORMAT)
+RESULT_FORMATS = (*SOLUTION_FORMATS, COMPONENTS_FORMAT, *CERTIFICATE_FORMATS)
 
 
 def save_solution(solution: Solution, path: str | Path) -> None:
@@ -110,7 +111,7 @@ def load_solution(path: str | Path) -> Solution:
     3
     """
     file = Path(path)
-    return loaded_solution(file, read_json(file, SOLUTION_FORMAT, "a solution"))
+    return loaded_solution(file, read_json(file, SOLUTION_FORMATS, "a solution"))
 
 
 def certificate_beside(path: str | Path) -> Path:

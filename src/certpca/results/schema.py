@@ -15,6 +15,10 @@ from certpca.runtime.errors import InvalidDataError
 
 SOLUTION_FORMAT = "certpca solution 1"
 CERTIFICATE_FORMAT = "certpca certificate 1"
+# Results under constraints: versions that do not know these refuse them, as their claims are about fewer components.
+CONSTRAINED_SOLUTION_FORMAT = "certpca solution 2"
+CONSTRAINED_CERTIFICATE_FORMAT = "certpca certificate 2"
+SOLUTION_FORMATS = (SOLUTION_FORMAT, CONSTRAINED_SOLUTION_FORMAT)
 PATH_FORMAT = "certpca path 1"
 COMPONENTS_FORMAT = "certpca components 1"
 
@@ -236,11 +240,23 @@ NORMALISATION = fields(
         "missing": either(null, whole(-SMALL_WHOLE, SMALL_WHOLE)),
         "fill_missing": truth,
     },
+    {"weights": list_of(number(0.0), MOST_FEATURES, 1)},
+    others=False,
+)
+
+_FEATURES = list_of(_COUNT, MOST_FEATURES)
+CONSTRAINTS = fields(
+    {
+        "include": _FEATURES,
+        "exclude": _FEATURES,
+        "groups": list_of(list_of(_COUNT, MOST_FEATURES, 1), MOST_FEATURES),
+        "nonnegative": truth,
+    },
     others=False,
 )
 
 CERTIFICATE_FIELDS: dict[str, Check] = {
-    "format": one_of(CERTIFICATE_FORMAT),
+    "format": one_of(CERTIFICATE_FORMAT, CONSTRAINED_CERTIFICATE_FORMAT),
     "kind": text(64, "[a-z0-9-]+", "the name of a kind of certificate"),
     "sparsity": whole(1, MOST_FEATURES),
     "upper_bound": number(0.0, LARGEST_VARIANCE),
@@ -260,6 +276,7 @@ CERTIFICATE_OPTIONS: dict[str, Check] = {
     "gap": either(null, number()),
     "evidence": fields({"file": _FILE_NAME, "digest": _DIGEST}, others=False),
     "reading": READING,
+    "constraints": CONSTRAINTS,
 }
 _CERTIFICATE = fields(CERTIFICATE_FIELDS, CERTIFICATE_OPTIONS)
 
@@ -271,7 +288,7 @@ def _held(value: Any, where: str) -> None:
 
 _SOLUTION = fields(
     {
-        "format": one_of(SOLUTION_FORMAT),
+        "format": one_of(*SOLUTION_FORMATS),
         "support": list_of(_COUNT, MOST_FEATURES),
         "names": either(null, list_of(text(LONGEST_NAME), MOST_FEATURES)),
         "loadings": list_of(number(-1.0 - UNIT_LENGTH, 1.0 + UNIT_LENGTH), MOST_FEATURES),
@@ -294,6 +311,7 @@ _SOLUTION = fields(
         "gap": either(null, number()),
         "message": text(),
         "reading": READING,
+        "constraints": CONSTRAINTS,
         "certificate": _held,
     },
 )
@@ -313,6 +331,7 @@ def check_solution(values: Any, where: str = "") -> None:
     """
     _SOLUTION(values, where)
     _check_loadings(values, unit=True)
+    _check_constraints(values, CONSTRAINED_SOLUTION_FORMAT)
     if values["names"] is not None and len(values["names"]) != len(values["support"]):
         refuse("names", f"one for each of {len(values['support'])} loadings", values["names"])
 
@@ -321,8 +340,23 @@ def check_certificate(values: Any) -> None:
     """Refuse fields of a certificate that no certificate has; see `check_solution`."""
     _CERTIFICATE(values, "")
     _check_loadings(values, unit=False)
+    _check_constraints(values, CONSTRAINED_CERTIFICATE_FORMAT)
     for name in ("features_in_no_optimum", "features_in_every_optimum"):
         whole(0, values["size"])(values[name], name)
+
+
+def _check_constraints(values: dict[str, Any], form: str) -> None:
+    """Refuse constraints in a format of results without them, and the other way round; and features out of range."""
+    if ("constraints" in values) != (values["format"] == form):
+        refuse("constraints", f"there exactly where the format is {form!r}", values.get("constraints"))
+    for name, listed in values.get("constraints", {}).items():
+        if name == "nonnegative":
+            continue
+        for features in listed if name == "groups" else [listed]:
+            if any(left >= right for left, right in pairwise(features)) or (
+                features and features[-1] >= values["size"]
+            ):
+                refuse(f"constraints.{name}", f"increasing indices in 0..{values['size'] - 1}", features)
 
 
 def check_reading(values: Any) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from certpca.results.certificate import Certificate, share_lost
+from certpca.results.constraints import FREE, Constraints
 from certpca.results.status import Status
 from certpca.runtime.arrays import Indices, Vector
 from certpca.runtime.budget import Progress, Step
@@ -105,6 +106,8 @@ class Solution:
         The upper bound with its evidence, where one was asked for.
     reading : mapping
         How the file behind the data was read, as in `Certificate`.
+    constraints : Constraints
+        What else was asked of the component.
 
     See Also
     --------
@@ -136,6 +139,7 @@ class Solution:
     details: Mapping[str, float] = field(default_factory=dict)
     certificate: Certificate | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
+    constraints: Constraints = FREE
 
     @property
     def upper_bound(self) -> float:
@@ -158,8 +162,9 @@ class Solution:
 
     def __str__(self) -> str:
         """Say in one line what was found."""
+        asked = f" ({self.constraints})" if self.constraints else ""
         return (
-            f"{self.solver}: {self.support.size} of {self.size} features capture "
+            f"{self.solver}: {self.support.size} of {self.size} features{asked} capture "
             f"{down(self.objective)} ({percent_down(self.explained_variance_ratio)} of the variance), "
-            f"{self.status.value}"
+            f"{self.status.value}{', under these constraints' if self.constraints else ''}"
         )

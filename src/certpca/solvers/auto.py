@@ -12,26 +12,30 @@ again and improved by swaps until nothing helps.
 Large data that stay in a file are walked over by every product, so there the search starts from fewer places, only the
 better quarter goes on after each round, and supports are improved on the matrix of those features that come closest to
 being chosen; one more product, for all of them together, then says whether any other feature should have been.
+
+Under constraints `search/constrained` does all this, among the supports that are allowed.
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from certpca.operators.base import Operator
 from certpca.operators.explicit import ExplicitOperator
+from certpca.operators.within import asked_of
 from certpca.results.solution import Candidate
 from certpca.results.status import Status
 from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
 from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidProblemError
 from certpca.runtime.limits import limits
+from certpca.search.constrained import ConstrainedSearch
 from certpca.search.krylov import ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
 from certpca.search.swaps import SwapSearch
-from certpca.solvers.base import register
+from certpca.solvers.base import ALL_CONSTRAINTS, register
 
 EVERY_COLUMN = 512  # up to this size every single feature is a start
 PANEL = 64
@@ -67,6 +71,7 @@ class Auto:
     name: ClassVar[str] = "auto"
     paper_name: ClassVar[str] = ""
     runs_on_device: ClassVar[bool] = False
+    honours: ClassVar[tuple[str, ...]] = ALL_CONSTRAINTS
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -76,6 +81,10 @@ class Auto:
 
     def propose(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
         """Search from many starts."""
+        return (_constrained if asked_of(operator) else self._free)(operator, sparsity, progress, rng)
+
+    def _free(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
+        """Search among all supports."""
         diagonal = to_vector(operator.diagonal())
         if sparsity == 1:
             return Candidate(top_k(diagonal, 1), Status.CONVERGED)
@@ -244,6 +253,34 @@ class Auto:
                 together = max(1, together // 4)
             if not progress.tick(search.objective):
                 return search
+
+
+class _Untold:
+    """The progress of a search whose answers are not allowed as they are, so that nobody is told of them."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self.late = progress, progress.late
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether to end."""
+        return self._progress.exhausted
+
+    def tick(self, objective: float) -> bool:
+        """Say whether to go on."""
+        del objective
+        return not self._progress.late()
+
+
+def _constrained(operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
+    """Search among the supports that are allowed, from what is best among all as well."""
+    any_other = Auto()._free(operator, sparsity, cast(Progress, _Untold(progress)), rng)
+    image = np.zeros(operator.size)
+    image[any_other.support] = 1.0 if any_other.loadings is None else any_other.loadings
+    found = ConstrainedSearch(operator, sparsity, progress.late).searched(rng, [image, -image])
+    progress.tick(found.objective)
+    status = Status.OUT_OF_BUDGET if progress.exhausted else Status.CONVERGED
+    return Candidate(found.support, status, found.loadings, fitted=True)
 
 
 def _without_rounds(operator: Operator, sparsity: int, pairs: Eigenpairs, progress: Progress) -> Candidate:

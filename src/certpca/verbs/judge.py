@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from certpca.operators import Operator
+from certpca.operators.within import asked_of
 from certpca.results.certificate import PROVED_OPTIMAL, Certificate
 from certpca.results.solution import Candidate, Solution
 from certpca.results.status import Status
 from certpca.runtime.arrays import Indices, Vector, fix_sign
 from certpca.runtime.budget import Progress
-from certpca.search.krylov import ROUGH, leading_eigenpairs, leading_on_support
+from certpca.search.constrained import fitted_on
+from certpca.search.krylov import ROUGH, leading_eigenpairs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,12 +31,13 @@ class Judged:
 def judged(operator: Operator, candidate: Candidate, progress: Progress, *, refit: bool = True) -> Judged:
     """Recompute loadings and objective in float64, and find the largest eigenvalue where the solver did not."""
     support, raw = candidate.support, candidate.loadings
-    keep_own = raw is not None and not candidate.fitted and (candidate.constrained or not refit)
+    refitted = refit and asked_of(operator).nonnegative and not candidate.fitted
+    keep_own = raw is not None and not candidate.fitted and (candidate.constrained or not refit) and not refitted
     if raw is not None and (keep_own or candidate.fitted):
         loadings = np.asarray(raw, dtype=np.float64)
         loadings = loadings / np.linalg.norm(loadings)
     else:
-        loadings = leading_on_support(operator, support, start=raw, late=progress.late)[1]
+        loadings = fitted_on(operator, support, progress.late, raw).loadings
     loadings = fix_sign(loadings)
     objective = max(operator.quadratic_form(support, loadings), 0.0)
     largest = candidate.largest_eigenvalue

@@ -28,6 +28,9 @@ class SampleRows:
                 'give samples x features, or use method="elbow"'
             )
             raise InvalidProblemError(msg)
+        if self._source.weights is not None:
+            msg = f"{method} takes rows apart and does not know sample_weight; leave it out, or use method='elbow'"
+            raise InvalidProblemError(msg)
         if operator.cost.given_in_file:
             msg = f"{method} takes rows apart, but the data stay in a file that is read by columns; use method='elbow'"
             raise InvalidProblemError(msg)

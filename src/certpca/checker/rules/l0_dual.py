@@ -31,5 +31,5 @@ def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Pro
     left = screened(prepared, certificate, objective)
     point = point_of(left.kept, certificate.evidence)
     bound = certificate.sparsity * point.level + point.largest()
-    outside, inside = screen(left.kept, point, certificate.sparsity, objective)
+    outside, inside = screen(left.kept, point, certificate.sparsity, objective, left.constraints)
     return left.proved(point.lift(bound), outside, inside)

@@ -29,6 +29,7 @@ its product with itself by γ_{|J|}‖Y‖_F², so YYᵀ/s by ((2‖Y‖_F + η)
 import itertools
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,8 @@ def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Pro
         require(int(left.sum()) >= k, "it leaves too few features")
         worst = max(worst, float(forced[~left].max(initial=0.0)))
         here, current = here[left], current.keep(left)
-    tree = search_tree.prove(current, certificate, objective)
+    rest = replace(certificate, constraints=certificate.constraints.on(here))
+    tree = search_tree.prove(current, rest, objective)
     outside[here[tree.outside]] |= worst < objective
     inside[here[tree.inside]] = worst < objective
     return Proved(max(tree.bound, worst), outside, inside)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TextIO, TypeVar
 
+from certpca.frontends.cli.constraint_options import constraints_given
 from certpca.frontends.cli.options import preparation
 from certpca.frontends.cli.output import shown_in_any_case
 from certpca.frontends.cli.reading_options import read_table
@@ -85,6 +86,7 @@ def run_on_file(
     table = read_table(options, options.file)
     given = {} if options.target_gap is None else {"target_gap": options.target_gap}
     given |= {"rng": options.seed, "checkpoint": options.checkpoint, **preparation(options, table)}
+    given |= constraints_given(options, table.names)
     with run.until_signalled():
         with run.shown() as progress:
             answer = verb(table.data, budget=progress, **given)

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from certpca.frontends.cli.constraint_options import add_weight_option, weights_given
 from certpca.frontends.cli.reading_options import add_file_options
 from certpca.runtime.errors import CertpcaError
 
@@ -41,6 +42,7 @@ def add_preparation_options(command: argparse.ArgumentParser) -> None:
         "--hardy-weinberg", action="store_true", help="divide genotypes (0, 1, 2) by √(2p(1 - p)), as geneticists do"
     )
     command.add_argument("--uncentred", action="store_true", help="do not subtract column means")
+    add_weight_option(command)
     command.add_argument("--device", help="where to compute, such as cuda (needs torch or CuPy)")
     command.add_argument("--missing", choices=("error", "mean"), default="error", help="what to do with missing values")
     add_file_options(command)
@@ -95,9 +97,10 @@ def preparation(options: argparse.Namespace, table: Any) -> dict[str, Any]:
             "center": not options.uncentred,
             "scale": scale(options),
             "missing": options.missing,
+            **weights_given(options),
             **_device(options),
         }
-    refuse_preparation(options, SCALINGS)
+    refuse_preparation(options, (*SCALINGS, "sample-weight"))
     if options.missing != "error":
         msg = "--covariance uses the matrix as it is; --missing cannot be applied to it"
         raise usage_error(msg)

@@ -96,6 +96,8 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
         Text(f"{solution.support.size} of {solution.size} features", style="bold") + f", {visible(solution.matrix)}"
     )
     facts = _facts()
+    if solution.constraints:
+        facts.add_row("constraints", solution.constraints.in_words())
     facts.add_row("objective", down(solution.objective))
     facts.add_row("explained variance", f"{percent_down(solution.explained_variance_ratio)} of the total")
     if math.isfinite(solution.relative_objective):
@@ -211,7 +213,9 @@ def _add_probability(facts: Any, proved: Certificate | Proof | SetProof) -> None
 
 def proved_sentence(proved: Certificate | Proof) -> str:
     """Say in one sentence what is proved."""
-    choice = f"No choice of {proved.sparsity} of the {proved.size} features captures more than {up(proved.upper_bound)}"
+    under = f" under constraints ({proved.constraints})" if proved.constraints else ""
+    choice = f"No choice of {proved.sparsity} of the {proved.size} features{under} captures more"
+    choice += f" than {up(proved.upper_bound)}"
     if proved.gap <= PROVED_OPTIMAL:
         return f"{choice}: the best known is proved optimal (gap {gap_in_words(proved.gap)})."
     return f"{choice}; the best known is within {percent_up(proved.gap)} of the optimum."

@@ -20,6 +20,7 @@ from certpca.runtime.arrays import Vector
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 from certpca.solvers import Solver
 from certpca.verbs.components import remaining_problem
+from certpca.verbs.constraints import Features, Groups
 from certpca.verbs.decompose import DEFLATION
 from certpca.verbs.validation import checked_choice, checked_position, named_arguments
 
@@ -40,6 +41,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         all features where there are fewer.
     solver : str or Solver, optional
         What finds greedy components: the name of a solver, or a solver object; by default ``"auto"``.
+    include, exclude : feature or sequence of features, optional
+        Features, by name or index, that every greedy component has, or none has.
+    groups : sequence or mapping of features, optional
+        Groups of which every greedy component has all features or none.
+    nonnegative : bool
+        Whether no loading of a greedy component may be negative.
     total : int, optional
         In place of `sparsity`, where components are chosen together: a number of loadings for all, which is split.
     together : {"greedy", "disjoint", "orthogonal", "uncorrelated", "shared"}
@@ -123,6 +130,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         n_components: int = 1,
         sparsity: int | Sequence[int] | None = None,
         solver: str | Solver | None = None,
+        include: Features | None = None,
+        exclude: Features | None = None,
+        groups: Groups | None = None,
+        nonnegative: bool = False,
         total: int | None = None,
         together: str = GREEDY,
         deflation: str | None = None,
@@ -138,6 +149,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_components = n_components
         self.sparsity = sparsity
         self.solver = solver
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.nonnegative = nonnegative
         self.total = total
         self.together = together
         self.deflation = deflation
@@ -150,7 +165,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.scale = scale
         self.missing = missing
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: N803
         """Find the components of samples x features.
 
         Parameters
@@ -159,6 +174,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             The samples.
         y : None
             Not used; here so that pipelines can give it.
+        sample_weight : array_like of shape (n_samples,), optional
+            How much each sample counts; only ratios matter. See `certpca.from_data`.
 
         Returns
         -------
@@ -181,8 +198,18 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             raise InvalidProblemError(msg)
         # Decided once: whether -9 means missing must not depend on which samples come together later.
         self.missing_code_ = None if is_sparse(data) else possible_code(data)
-        operator = self._operator(data)
-        components = found(self, operator, progress, total=self.total, together=self.together)
+        operator = self._operator(data, sample_weight)
+        components = found(
+            self,
+            operator,
+            progress,
+            include=self.include,
+            exclude=self.exclude,
+            groups=self.groups,
+            nonnegative=self.nonnegative,
+            total=self.total,
+            together=self.together,
+        )
         # They themselves are not kept: it holds the data.
         self.solutions_ = components.components
         self.solution_ = components.components[0]
@@ -287,7 +314,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         scores = self._projections(data) / unit
         return float(((scores @ self._inverse_gram()) * scores).sum()) / float(((parts / unit) ** 2).sum())
 
-    def problem(self, X: Any, component: int) -> Operator:  # noqa: N803
+    def problem(self, X: Any, component: int, sample_weight: Any = None) -> Operator:  # noqa: N803
         """Rebuild from the training data the matrix a component was found on, for `certpca.verify`.
 
         Parameters
@@ -296,6 +323,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             The samples the estimator was fitted to.
         component : int
             Its position, from 0.
+        sample_weight : array_like of shape (n_samples,), optional
+            The weights it was fitted with.
 
         Returns
         -------
@@ -309,12 +338,19 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         check_is_fitted(self)
         checked_position(component, len(self.solutions_))
-        operator = self._operator(self._checked(X, reset=False))
+        operator = self._operator(self._checked(X, reset=False), sample_weight)
         deflation = DEFLATION if self.deflation is None and self.together == GREEDY else self.deflation
         return remaining_problem(operator, self.solutions_[:component], deflation)
 
-    def _operator(self, data: Any) -> Covariance:
-        return from_data(data, center=self.center, scale=self.scale, missing=self.missing)  # type: ignore[arg-type]
+    def _operator(self, data: Any, sample_weight: Any) -> Covariance:
+        return from_data(
+            data,
+            center=self.center,
+            scale=self.scale,  # type: ignore[arg-type]
+            missing=self.missing,  # type: ignore[arg-type]
+            sample_weight=sample_weight,
+            names=getattr(self, "feature_names_in_", None),
+        )
 
     def _inverse_gram(self) -> Vector:
         """Return (VVᵀ)⁺, which is 1 for one component."""

@@ -108,4 +108,5 @@ def _typed_again(options: argparse.Namespace) -> list[str]:
     """Return the options about the data as one would type them."""
     typed = [f"--{flag}" for flag in _TYPED_FLAGS if getattr(options, flag.replace("-", "_"))]
     typed += ["--missing", options.missing] if options.missing != "error" else []
+    typed += ["--sample-weight", options.sample_weight] if options.sample_weight else []
     return [*typed, *typed_again(options)]

@@ -4,6 +4,7 @@ import argparse
 import sys
 from typing import Any
 
+from certpca.frontends.cli.constraint_options import add_constraint_options
 from certpca.frontends.cli.options import (
     add_checkpoint_option,
     add_data_options,
@@ -20,6 +21,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Describe the options."""
     add_data_options(command)
     add_solver_options(command)
+    add_constraint_options(command)
     command.add_argument("--no-refit", action="store_true", help="keep the algorithm's own loadings")
     command.add_argument("--certify", action="store_true", help="also prove how far from the optimum the answer can be")
     add_proof_options(command)
