@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from certpca.verbs.path import path as path
     from certpca.verbs.relax import solve_sdp as solve_sdp
     from certpca.verbs.solve import solve as solve
+    from certpca.verbs.transform import transform as transform
     from certpca.verbs.verify import verify as verify
 
 __version__ = "0.1.0"
@@ -153,6 +154,7 @@ _HOMES = {
     "solve": "verbs.solve",
     "solve_sdp": "verbs.relax",
     "solver_named": "solvers",
+    "transform": "verbs.transform",
     "verify": "verbs.verify",
     "verify_operator": "operators",
     "write_plink": "genotypes.plink_writing",

@@ -11,6 +11,7 @@ from certpca.results.proof import Proof
 from certpca.results.schema import CERTIFICATE_FORMAT, SOLUTION_FORMAT, check_certificate, check_solution, shown
 from certpca.results.solution import Solution
 from certpca.results.status import Status
+from certpca.runtime.arrays import Vector
 from certpca.runtime.budget import Step
 from certpca.runtime.errors import InvalidDataError
 
@@ -38,6 +39,8 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
         "history": [[step.seconds, _finite(step.objective), _finite(step.upper_bound)] for step in solution.history],
         "details": {name: _finite(float(value)) for name, value in solution.details.items()},
         "reading": dict(solution.reading),
+        "mean": None if solution.mean is None else solution.mean.tolist(),
+        "scale": None if solution.scale is None else solution.scale.tolist(),
     }
 
 
@@ -63,7 +66,13 @@ def solution_from_dict(fields: dict[str, Any], certificate: Certificate | None =
         details={name: _number(value, math.nan) for name, value in fields["details"].items()},
         certificate=certificate,
         reading=dict(fields.get("reading", {})),
+        mean=_vector(fields.get("mean")),
+        scale=_vector(fields.get("scale")),
     )
+
+
+def _vector(values: list[float] | None) -> Vector | None:
+    return None if values is None else np.array(values, dtype=np.float64)
 
 
 def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:

@@ -295,6 +295,8 @@ _SOLUTION = fields(
         "message": text(),
         "reading": READING,
         "certificate": _held,
+        "mean": either(null, list_of(number(), MOST_FEATURES)),
+        "scale": either(null, list_of(number(2.0**-1022), MOST_FEATURES)),
     },
 )
 
@@ -315,6 +317,12 @@ def check_solution(values: Any, where: str = "") -> None:
     _check_loadings(values, unit=True)
     if values["names"] is not None and len(values["names"]) != len(values["support"]):
         refuse("names", f"one for each of {len(values['support'])} loadings", values["names"])
+    means, scales = values.get("mean"), values.get("scale")
+    if (means is None) != (scales is None):
+        refuse("scale", "there where mean is", scales)
+    for name, listed in (("mean", means), ("scale", scales)):
+        if listed is not None and len(listed) != len(values["support"]):
+            refuse(name, f"one for each of {len(values['support'])} loadings", listed)
 
 
 def check_certificate(values: Any) -> None:

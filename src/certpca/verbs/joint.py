@@ -18,6 +18,7 @@ from certpca.search.joint.find import find_together
 from certpca.search.joint.stages import Budgets
 from certpca.search.krylov import ROUGH, leading_eigenpairs
 from certpca.verbs.components import Components, with_variances
+from certpca.verbs.judge import standardised_by
 from certpca.verbs.solve import share_of_the_search
 
 SOLVER = "joint"  # what their solutions say they were found by
@@ -107,6 +108,7 @@ def _solutions(
                 seconds=progress.seconds,
                 history=progress.history,
                 reading=dict(operator.reading),
+                **standardised_by(operator, support),
             )
         )
     return found

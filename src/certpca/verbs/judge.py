@@ -78,4 +78,15 @@ def answer(
         details=dict(details or {}),
         certificate=certificate,
         reading=dict(operator.reading),
+        **standardised_by(operator, found.support),
     )
+
+
+def standardised_by(operator: Operator, support: Indices) -> dict[str, Vector]:
+    """Return what is done to the columns of a support before products, in the units of the data."""
+    given = operator.undeflated
+    made = given.standardisation()
+    if made is None:
+        return {}
+    mean, scale = made
+    return {"mean": mean[support], "scale": np.ldexp(scale[support], -given.power // 2)}

@@ -17,10 +17,11 @@ from certpca.readers.sparse_format import by_columns, sound_sparse
 from certpca.results.component_set import GREEDY
 from certpca.runtime.array_kinds import is_sparse
 from certpca.runtime.arrays import Vector
-from certpca.runtime.errors import InvalidDataError, InvalidProblemError
+from certpca.runtime.errors import InvalidProblemError
 from certpca.solvers import Solver
 from certpca.verbs.components import remaining_problem
 from certpca.verbs.decompose import DEFLATION
+from certpca.verbs.transform import inverse_gram, projections, with_nan
 from certpca.verbs.validation import checked_choice, checked_position, named_arguments
 
 
@@ -272,7 +273,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_is_fitted(self)
         data = self._checked(X, reset=False)
         if is_sparse(data):
-            moments = sparse_moments(self._with_nan(by_columns(data)), center=True)
+            moments = sparse_moments(with_nan(by_columns(data), self.missing_code_), center=True)
         else:
             moments = dense_moments(data, self.missing_code_, center=True)
         # Lengths before squares, and these of numbers near one: neither overflows or vanishes.
@@ -317,32 +318,13 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return from_data(data, center=self.center, scale=self.scale, missing=self.missing)  # type: ignore[arg-type]
 
     def _inverse_gram(self) -> Vector:
-        """Return (VVᵀ)⁺, which is 1 for one component."""
-        return np.asarray(np.linalg.pinv(self.components_ @ self.components_.T, hermitian=True))
+        return inverse_gram(self.components_)
 
     def _projections(self, data: Any) -> Vector:
         # Only columns of the support matter, so holes elsewhere are never looked at.
-        part, mean = data[:, self.support_], self.mean_[self.support_]
         weights = (self.components_ / self.scale_).T[self.support_]
-        if is_sparse(data):
-            part = self._with_nan(part)
-            if not np.isnan(part.data).any():
-                return np.asarray(part @ weights - mean @ weights)
-            part = part.toarray()
-        code = self.missing_code_
-        holes = np.isnan(part) if code is None else np.isnan(part) | (part == code)
-        if self.missing == "error" and holes.any():
-            msg = f"X has missing values (coded {code}); use missing='mean' to put the column mean there"
-            raise InvalidDataError(msg)
-        return np.asarray((np.where(holes, mean, part) - mean) @ weights)
-
-    def _with_nan(self, data: Any) -> Any:
-        """Put NaN for the mark of missing values among the entries of sparse samples."""
-        if self.missing_code_ is None or not (data.data == self.missing_code_).any():
-            return data
-        marked = data.astype(np.float64)
-        marked.data[marked.data == self.missing_code_] = np.nan
-        return marked
+        part, mean = data[:, self.support_], self.mean_[self.support_]
+        return projections(part, mean, weights, self.missing_code_, self.missing)
 
     def _checked(self, data: Any, *, reset: bool) -> Any:
         allow_missing: bool | str = "allow-nan" if self.missing == "mean" else True
