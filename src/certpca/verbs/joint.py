@@ -92,6 +92,7 @@ def _solutions(
         support = np.flatnonzero(column)
         objective = math.ldexp(max(near.quadratic_form(support, column[support]), 0.0), units)
         top = largest if math.isnan(largest) else max(largest, objective)
+        mean, scale = standardised_by(operator, support)
         found.append(
             Solution(
                 support=support,
@@ -108,7 +109,8 @@ def _solutions(
                 seconds=progress.seconds,
                 history=progress.history,
                 reading=dict(operator.reading),
-                **standardised_by(operator, support),
+                mean=mean,
+                scale=scale,
             )
         )
     return found
