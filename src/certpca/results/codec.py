@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from certpca.results.certificate import Certificate
+from certpca.results.field_checks import shown
 from certpca.results.proof import Proof
-from certpca.results.schema import CERTIFICATE_FORMAT, SOLUTION_FORMAT, check_certificate, check_solution, shown
+from certpca.results.schema import CERTIFICATE_FORMAT, SOLUTION_FORMAT, check_certificate, check_solution
 from certpca.results.solution import Solution
 from certpca.results.status import Status
 from certpca.runtime.arrays import Vector

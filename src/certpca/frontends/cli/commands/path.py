@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     from certpca.frontends.cli.command_run import run_on_file
     from certpca.plots import save
     from certpca.results.codec import solution_to_dict
-    from certpca.results.files import save_path
+    from certpca.results.files import path_head, save_path
     from certpca.verbs.path import path
 
     solver = chosen_solver(options)
@@ -44,7 +44,10 @@ def run(options: argparse.Namespace) -> int:
         lambda data, **given: path(data, options.sparsities, solver, certify=options.certify, **given),
         proving=options.certify,
         show=print,
-        fields=lambda found: {"solutions": [solution_to_dict(solution) for solution in found.solutions]},
+        fields=lambda found: {
+            **path_head(found),
+            "solutions": [solution_to_dict(solution) for solution in found.solutions],
+        },
         write=lambda found, files: files.write(
             found, save_path, lambda along: {"": along.to_frame(), "sparsities": along.summary_frame()}
         ),
