@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from certpca import tl as tl
     from certpca.bounds.sdp import Relaxation as Relaxation
     from certpca.checker import Expected as Expected
     from certpca.datasets.examples import Genotypes as Genotypes
@@ -164,8 +165,13 @@ _HOMES = {
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 
 
+_MODULES = ("tl",)  # public modules
+
+
 def __getattr__(name: str) -> object:
     """Load a public name from its module."""
+    if name in _MODULES:
+        return import_module(f"certpca.{name}")
     if name not in _HOMES:
         msg = f"module 'certpca' has no attribute {name!r}"
         raise AttributeError(msg)
@@ -174,4 +180,4 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     """List the public names."""
-    return __all__
+    return sorted([*__all__, *_MODULES])

@@ -220,10 +220,9 @@ def _type(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
     if schema.get("type") == "array":
-        return f"list of {_type(schema['items'])}s" if schema["items"] else "list of rows"
-    return {"object": "mapping", "boolean": "truth value", "string": "text"}.get(
-        schema.get("type", ""), schema.get("type", "any")
-    )
+        return f"list of {_type(schema['items']).partition(' of ')[0]}s" if schema["items"] else "list"
+    kind = str(schema.get("type", "any"))
+    return {"object": "mapping", "boolean": "truth value", "string": "text"}.get(kind, kind)
 
 
 def main() -> None:
