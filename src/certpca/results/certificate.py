@@ -159,6 +159,12 @@ class Certificate:
     reading: Mapping[str, Any] = field(default_factory=dict)
     status: Status | None = None
 
+    def _repr_html_(self) -> str:
+        """Show it in a notebook."""
+        from certpca.results.html_summary import of_certificate
+
+        return of_certificate(self)
+
     @property
     def gap(self) -> float:
         """Largest possible loss of the stored loadings: 1 - objective / upper_bound."""

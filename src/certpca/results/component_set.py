@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from certpca.results.certificate import PROVED_OPTIMAL, Certificate, share_lost
+from certpca.results.html_summary import of_components
 from certpca.results.set_certificate import PROBLEMS, SetCertificate
 from certpca.results.solution import Solution
 from certpca.results.status import Status
@@ -168,6 +169,10 @@ class ComponentSet:
         for j, (component, (own, beyond)) in enumerate(zip(self.components, ratios, strict=True), start=1):
             more = {"variance_ratio": own, "adjusted_variance_ratio": beyond}
             yield {"component": j, **summary_row(component), **more}
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook."""
+        return of_components(self)
 
     def __str__(self) -> str:
         """Lay out the components as a table, and say which variance is which and what is proved of the set."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from certpca.results.certificate import Certificate, share_lost
+from certpca.results.html_summary import of_solution
 from certpca.results.status import Status
 from certpca.results.tidy import loadings_frame, summary_frame, summary_row
 from certpca.runtime.arrays import Indices, Vector
@@ -184,6 +185,10 @@ class Solution:
             Among others objective, variance_ratio, upper_bound and gap; empty where nothing is proved.
         """
         return summary_frame([{"component": 1, **summary_row(self)}])
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook."""
+        return of_solution(self)
 
     def __str__(self) -> str:
         """Say in one line what was found."""

@@ -68,8 +68,8 @@ def table_of(
         values = _entry(adata.obsm, use_rep, "use_rep", ".obsm")
         count = int(values.shape[1])
         columns = getattr(values, "columns", None)  # a DataFrame names its own
-        names = [f"{use_rep.removeprefix('X_')}{j + 1}" for j in range(count)] if columns is None else columns
-        return AnnotatedTable(values, tuple(map(str, names)), None)
+        own = [f"{use_rep.removeprefix('X_')}{j + 1}" for j in range(count)] if columns is None else columns
+        return AnnotatedTable(values, tuple(map(str, own)), None)
     values = _backed(adata, memory) if layer is None and getattr(adata, "isbacked", False) else None
     if values is None:
         values = adata.X if layer is None else _entry(adata.layers, layer, "layer", ".layers")
@@ -77,11 +77,11 @@ def table_of(
         known = ", ".join(map(repr, adata.layers)) or "none either"
         msg = f"the AnnData object has no X; name a layer, as in layer='counts' (there are: {known})"
         raise InvalidDataError(msg)
-    names = np.asarray(adata.var_names, dtype=object).astype(str)
+    names = tuple(str(name) for name in adata.var_names)
     if mask_var is None:
-        return AnnotatedTable(values, tuple(names), np.arange(names.size))
+        return AnnotatedTable(values, names, np.arange(len(names)))
     chosen = np.flatnonzero(_mask(adata, mask_var))
-    return AnnotatedTable(values[:, chosen], tuple(names[chosen]), chosen)
+    return AnnotatedTable(values[:, chosen], tuple(names[j] for j in chosen), chosen)
 
 
 def _backed(adata: Any, memory: float | None) -> Any:
