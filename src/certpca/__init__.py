@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from certpca import tl as tl
     from certpca.bounds.sdp import Relaxation as Relaxation
     from certpca.checker import Expected as Expected
     from certpca.datasets.examples import Genotypes as Genotypes
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from certpca.verbs.path import path as path
     from certpca.verbs.relax import solve_sdp as solve_sdp
     from certpca.verbs.solve import solve as solve
+    from certpca.verbs.transform import transform as transform
     from certpca.verbs.verify import verify as verify
 
 __version__ = "0.1.0"
@@ -155,6 +157,7 @@ _HOMES = {
     "solve": "verbs.solve",
     "solve_sdp": "verbs.relax",
     "solver_named": "solvers",
+    "transform": "verbs.transform",
     "verify": "verbs.verify",
     "verify_operator": "operators",
     "write_plink": "genotypes.plink_writing",
@@ -164,8 +167,13 @@ _HOMES = {
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 
 
+_MODULES = ("tl",)  # public modules
+
+
 def __getattr__(name: str) -> object:
     """Load a public name from its module."""
+    if name in _MODULES:
+        return import_module(f"certpca.{name}")
     if name not in _HOMES:
         msg = f"module 'certpca' has no attribute {name!r}"
         raise AttributeError(msg)
@@ -174,4 +182,4 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     """List the public names."""
-    return __all__
+    return sorted([*__all__, *_MODULES])

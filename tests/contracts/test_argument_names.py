@@ -74,6 +74,7 @@ def signatures() -> Iterator[tuple[str, inspect.Signature]]:
         thing: Any = getattr(certpca, name)
         if inspect.isfunction(thing) or name in ESTIMATORS:
             yield name, inspect.signature(thing)
+    yield "tl.spca", inspect.signature(certpca.tl.spca)
     for name, solver in certpca.available_solvers().items():
         yield name, inspect.signature(solver)
 

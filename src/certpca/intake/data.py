@@ -21,7 +21,7 @@ from certpca.readers.moments import Moments, dense_moments, sparse_moments
 from certpca.readers.sparse_format import by_columns
 from certpca.results.certificate import Source
 from certpca.runtime.array_kinds import is_dask_array, is_sparse, require_table
-from certpca.runtime.arrays import Vector, is_host, to_device
+from certpca.runtime.arrays import Indices, Vector, is_host, to_device
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 
 STREAMED_FROM = 2 << 30  # bytes of a memory map from which it is walked over by blocks that fit a budget
@@ -226,6 +226,20 @@ def _check_options(missing: Missing, scale: Scale, ddof: int | None, *, center: 
     if ddof is not None and (not isinstance(ddof, (int, np.integer)) or isinstance(ddof, bool) or ddof < 0):
         msg = f"ddof must be a whole number from 0, got {ddof!r}"
         raise InvalidProblemError(msg)
+
+
+def spread_and_missing(values: Any) -> tuple[Vector, Indices]:
+    """Return the standard deviation of every column as it is, and how many of its values are missing.
+
+    Parameters
+    ----------
+    values
+        Samples x features, as `values_and_names` returns them.
+    """
+    values = by_columns(values) if is_sparse(values) else values
+    _, _, moments = _looked_at(values, Undecided.UNDECIDED, center=True)
+    freedom = np.maximum(moments.count - 1, 1)
+    return np.ldexp(np.sqrt(moments.squares / freedom), moments.power), (moments.rows - moments.count).astype(np.intp)
 
 
 def _looked_at(

@@ -188,6 +188,16 @@ class Operator(ABC):
         """
         return float(loadings @ self.submatrix(support) @ loadings)
 
+    def standardisation(self) -> tuple[Vector, Vector] | None:
+        """Return what is done to the columns of the data behind the matrix.
+
+        Returns
+        -------
+        tuple of ndarray, or None
+            What is subtracted from each column and what it is then divided by; None where there are no data.
+        """
+        return None
+
     def scores(self, support: Indices, loadings: Vector) -> Vector:
         """Return what sparse loadings give for each of `rows` samples, standardised as they are, in float64.
 

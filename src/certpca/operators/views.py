@@ -101,6 +101,12 @@ class Rescaled(Operator):
         """Ask the operator: certificates are about its matrix."""
         return self._operator.source()
 
+    def standardisation(self) -> tuple[Vector, Vector] | None:
+        """Divide by the root of the power too."""
+        given = self._operator.undeflated
+        made = given.standardisation()
+        return None if made is None else (made[0], np.ldexp(made[1], (self.power - given.power) // 2))
+
     def factor(self) -> Factor:
         """Divide the factor."""
         whole, xp, root = self._operator.factor(), self.xp, math.ldexp(1.0, -self._power // 2)

@@ -170,6 +170,12 @@ class Certificate:
     constraints: Constraints = FREE
     status: Status | None = None
 
+    def _repr_html_(self) -> str:
+        """Show it in a notebook."""
+        from certpca.results.html_summary import of_certificate
+
+        return of_certificate(self)
+
     @property
     def gap(self) -> float:
         """Largest possible loss of the stored loadings: 1 - objective / upper_bound."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from certpca.results.certificate import Certificate
 from certpca.results.constraints import Constraints
+from certpca.results.field_checks import shown
 from certpca.results.proof import Proof
 from certpca.results.schema import (
     CERTIFICATE_FORMAT,
@@ -16,10 +17,10 @@ from certpca.results.schema import (
     SOLUTION_FORMAT,
     check_certificate,
     check_solution,
-    shown,
 )
 from certpca.results.solution import Solution
 from certpca.results.status import Status
+from certpca.runtime.arrays import Vector
 from certpca.runtime.budget import Step
 from certpca.runtime.errors import InvalidDataError
 
@@ -47,6 +48,8 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
         "history": [[step.seconds, _finite(step.objective), _finite(step.upper_bound)] for step in solution.history],
         "details": {name: _finite(float(value)) for name, value in solution.details.items()},
         "reading": dict(solution.reading),
+        "mean": None if solution.mean is None else solution.mean.tolist(),
+        "scale": None if solution.scale is None else solution.scale.tolist(),
         **_stated(solution.constraints),
     }
 
@@ -73,8 +76,14 @@ def solution_from_dict(fields: dict[str, Any], certificate: Certificate | None =
         details={name: _number(value, math.nan) for name, value in fields["details"].items()},
         certificate=certificate,
         reading=dict(fields.get("reading", {})),
+        mean=_vector(fields.get("mean")),
+        scale=_vector(fields.get("scale")),
         constraints=Constraints.from_dict(fields.get("constraints", _NONE)),
     )
+
+
+def _vector(values: list[float] | None) -> Vector | None:
+    return None if values is None else np.array(values, dtype=np.float64)
 
 
 def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:

@@ -150,10 +150,20 @@ def save_path(path: SparsityPath, file: str | Path) -> None:
     >>> certpca.load_path(file).sparsities.tolist()
     [3, 5]
     """
+    write_path(path, file)
+
+
+def write_path(path: SparsityPath, file: str | Path, **more: Any) -> None:
+    """Write a path with more fields, which `load_path` passes over."""
     target = Path(file)
     files = ResultFiles(target)
     solutions = [files.solution(solution, _beside_path(target, solution.sparsity)) for solution in path.solutions]
-    files.write({"format": PATH_FORMAT, "seconds": path.seconds, "solutions": solutions})
+    files.write({**path_head(path), **more, "solutions": solutions})
+
+
+def path_head(path: SparsityPath) -> dict[str, Any]:
+    """Return what is said of a path as a whole, as plain JSON values."""
+    return {"format": PATH_FORMAT, "seconds": path.seconds}
 
 
 def load_path(file: str | Path) -> SparsityPath:

@@ -63,6 +63,7 @@ def answer(
     """Say what was found, and that it is optimal where that is proved."""
     trace, largest, objective = operator.trace(), found.largest, found.objective
     proved = certificate is not None and objective >= certificate.upper_bound * (1 - PROVED_OPTIMAL)
+    mean, scale = standardised_by(operator, found.support)
     return Solution(
         support=found.support,
         names=operator.names_of(found.support),
@@ -81,4 +82,16 @@ def answer(
         details=dict(details or {}),
         certificate=certificate,
         reading=dict(operator.reading),
+        mean=mean,
+        scale=scale,
     )
+
+
+def standardised_by(operator: Operator, support: Indices) -> tuple[Vector, Vector] | tuple[None, None]:
+    """Return what the columns of a support have subtracted and are divided by, in the units of the data."""
+    given = operator.undeflated
+    made = given.standardisation()
+    if made is None:
+        return None, None
+    mean, scale = made
+    return mean[support], np.ldexp(scale[support], -given.power // 2)

@@ -54,7 +54,9 @@ class SampleRows:
         """Return the share of some rows' variance that components explain, in the units of the rows they come from."""
         part = self._take(chosen)
         part = part.tocsc() if is_sparse(part) else to_vector(part)
-        centre, spread = fitted.standardisation()  # type: ignore[attr-defined]  # data operators have it
+        made = fitted.standardisation()
+        assert made is not None  # operators of data have it
+        centre, spread = made
         found = list(solutions)
         used = np.unique(np.concatenate([solution.support for solution in found]))
         place = np.searchsorted(used, np.arange(part.shape[1] + 1))

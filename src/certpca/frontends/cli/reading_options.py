@@ -10,8 +10,11 @@ from certpca.frontends.plain_text import one_line
 
 
 def add_file_options(command: argparse.ArgumentParser) -> None:
-    """Add the options on how a file is read: for all, and those that formats have of their own."""
-    from certpca.formats.base import endings_where
+    """Add the options on how a file is read: for all, and those that formats have of their own.
+
+    The help shows those of the files that are named; where none is, all of them.
+    """
+    from certpca.formats.base import endings_where, formats
     from certpca.formats.settings import all_settings, whose
 
     streamed = endings_where(lambda known: known.streams)
@@ -25,11 +28,14 @@ def add_file_options(command: argparse.ArgumentParser) -> None:
         "--like", metavar="RESULT", help="read the file as it was read for a stored result (filters, array, columns)"
     )
     groups: dict[str, Any] = {}
+    named = [known for known in formats() if any(map(known.ending_of, getattr(command, "words", ())))]
     for setting in all_settings().values():
         title = whose(setting) if setting.files else "rows and columns"
         if title not in groups:
             groups[title] = command.add_argument_group(title)
-        groups[title].add_argument(setting.flag, default=None, help=setting.help, **setting.option)
+        applies = not setting.files or not named or any(setting in known.settings for known in named)
+        said = setting.help if applies else argparse.SUPPRESS
+        groups[title].add_argument(setting.flag, default=None, help=said, **setting.option)
 
 
 def read_table(options: argparse.Namespace, file: str, recorded: Mapping[str, Any] | None = None) -> Any:

@@ -7,7 +7,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from certpca.frontends.plain_text import one_line, visible
-from certpca.results.certificate import PROVED_OPTIMAL, Certificate, share_lost
+from certpca.frontends.progress_line import progress_line
+from certpca.results.certificate import PROVED_OPTIMAL, Certificate
 from certpca.results.component_set import ComponentSet
 from certpca.results.proof import Proof, SetProof
 from certpca.results.set_certificate import PROBLEMS, SetCertificate
@@ -73,17 +74,6 @@ class _Log:
         self._next = step.seconds + NEXT_LINES
         with suppress(OSError, ValueError):  # a log that is full or closed is no reason to end
             print(f"certpca: {progress_line(step).strip()}", file=self._stream, flush=True)
-
-
-def progress_line(step: Step) -> str:
-    """Describe a step in one line."""
-    line = f"{step.seconds:8.1f} s   objective {down(step.objective)}"
-    if math.isfinite(step.upper_bound):
-        gap = share_lost(step.objective, step.upper_bound)
-        line += f"   upper bound {up(step.upper_bound)}   gap {percent_up(gap)}"
-    if step.note:
-        line += f"   {step.note}"
-    return line
 
 
 def print_solution(solution: Solution, stream: TextIO) -> None:

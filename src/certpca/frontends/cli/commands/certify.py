@@ -11,10 +11,15 @@ from certpca.frontends.cli.options import (
     add_proof_options,
     add_result_options,
 )
+from certpca.frontends.cli.result_files import JSON
 from certpca.frontends.cli.solver_options import add_solver_options, chosen_solver
 
 HELP = "prove an upper bound for a data file"
 READS_FILES = True
+EXAMPLES = (
+    "certpca certify data.csv -k 10 --target-gap 0.01 --time-limit 600 --output certificate.json",
+    "certpca certify cohort.bed -k 500 --maf 0.01 --missing mean --memory 1 --checkpoint states",
+)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -29,7 +34,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     add_proof_options(command)
     add_checkpoint_option(command)
-    add_result_options(command, "the certificate")
+    add_result_options(command, "the certificate", (JSON,))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,5 +63,5 @@ def run(options: argparse.Namespace) -> int:
         proving=True,
         show=lambda certificate: print_certificate(certificate, sys.stdout),
         fields=fields,
-        writers={"output": save_certificate},
+        write=lambda certificate, files: files.write(certificate, save_certificate),
     )

@@ -15,6 +15,11 @@ from certpca.frontends.cli.solver_options import add_solver_options, chosen_solv
 
 HELP = "find a sparse component of a data file"
 READS_FILES = True
+EXAMPLES = (
+    "certpca solve data.csv -k 10 --correlation --certify --output result.json --output loadings.csv",
+    "certpca solve genotypes.npz -k 100 --missing mean --certify --output result.html",
+    "certpca solve cells.h5ad -k 50 --array counts --memory 1",
+)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -49,5 +54,8 @@ def run(options: argparse.Namespace) -> int:
         proving=options.certify,
         show=lambda solution: print_solution(solution, sys.stdout),
         fields=solution_to_dict,
-        writers={"output": save_solution},
+        write=lambda solution, files: files.write(
+            solution, save_solution, files.with_scores, lambda found: (found, {})
+        ),
+        proved=lambda solution: solution.certificate is not None,
     )

@@ -18,6 +18,10 @@ from certpca.frontends.cli.reading_options import add_file_options, read_table
 
 HELP = "check a certificate against data, trusting nothing"
 READS_FILES = True
+EXAMPLES = (
+    "certpca verify certificate.json data.csv",
+    "certpca verify certificate.json data.csv -k 10 --correlation --max-gap 0.05",
+)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
