@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from certpca.frontends.report import Files as Files
     from certpca.frontends.report import SetFacts as SetFacts
     from certpca.frontends.report import write_report as write_report
+    from certpca.genotypes.pgen import read_pgen as read_pgen
     from certpca.genotypes.plink import read_plink as read_plink
     from certpca.genotypes.plink_writing import write_plink as write_plink
     from certpca.intake import DataOptions as DataOptions
@@ -142,6 +143,7 @@ _HOMES = {
     "read_geo": "formats.geo",
     "read_h5ad": "formats.h5ad",
     "read_parquet": "formats.parquet",
+    "read_pgen": "genotypes.pgen",
     "read_plink": "genotypes.plink",
     "read_zarr": "formats.zarr_files",
     "register": "solvers",

@@ -30,6 +30,10 @@ class Plink(StreamedFormat):
         """Return what is said about all samples of the file."""
         from certpca.genotypes.plink import read_plink
 
-        samples = read_plink(file, chromosomes="all").samples
-        known = ("populations", "families", "sexes", "phenotypes", "fathers", "mothers", "names")
-        return {name: getattr(samples, name) for name in known if getattr(samples, name) is not None}
+        return labels_of_samples(read_plink(file, chromosomes="all").samples)
+
+
+def labels_of_samples(samples: Any) -> dict[str, Any]:
+    """Return what is said about samples, by name."""
+    known = ("populations", "families", "sexes", "phenotypes", "fathers", "mothers", "names")
+    return {name: getattr(samples, name) for name in known if getattr(samples, name) is not None}

@@ -196,19 +196,19 @@ class PlinkFile(Reader):
         super().__init__(memory)
         self.file = file
         self._table = table
-        self._kept = kept
+        self.kept = kept  # which samples of the file
         self._all_samples, self._all_variants = samples, variants
         self._filters = filters
 
     def __repr__(self) -> str:
         """Say what the file holds, without reading it."""
-        held = f"{self._kept.size} of {self._all_samples.names.size} samples, {self._all_variants.names.size} variants"
+        held = f"{self.kept.size} of {self._all_samples.names.size} samples, {self._all_variants.names.size} variants"
         return f"PlinkFile({str(self.file)!r}: {held} before filters)"
 
     @cached_property
     def samples(self) -> Samples:
         """Names, families, populations and so on of the samples kept."""
-        return self._all_samples.take(self._kept)
+        return self._all_samples.take(self.kept)
 
     @cached_property
     def variants(self) -> Variants:
@@ -218,7 +218,7 @@ class PlinkFile(Reader):
     @cached_property
     def shape(self) -> tuple[int, int]:  # type: ignore[override]  # known only after the filters
         """Samples and variants."""
-        return int(self._kept.size), int(self._chosen.size)
+        return int(self.kept.size), int(self._chosen.size)
 
     @cached_property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]  # known only after the filters
@@ -238,11 +238,11 @@ class PlinkFile(Reader):
         self._stages = {"place": rows.size}
         if filters.needs_counts:
             counts = self._count(rows)
-            passing = filters.passing(counts, self._kept.size)
+            passing = filters.passing(counts, self.kept.size)
             rows, counts = rows[passing], counts[passing]
         self._stages["counts"] = rows.size
         if filters.clumping is not None and rows.size and counts is not None:
-            stay = self._clumped(rows, rarer(counts, self._kept.size))
+            stay = self._clumped(rows, rarer(counts, self.kept.size))
             rows, counts = rows[stay], counts[stay]
         self._stages["clumping"] = rows.size
         rows = rows[:: filters.every]
@@ -267,7 +267,7 @@ class PlinkFile(Reader):
             variants.chromosomes[rows],
             variants.positions[rows],
             frequency,
-            self._kept,
+            self.kept,
             self._all_samples.names.size,
             self.bytes_allowed,
         )
@@ -286,7 +286,7 @@ class PlinkFile(Reader):
     def _count(self, rows: Indices) -> NDArray[np.int64]:
         """Count missing, single and absent alleles of variants among the samples kept, in one walk."""
         mask = np.zeros(4 * self._table.length, dtype=np.uint8)
-        mask[self._kept] = 3
+        mask[self.kept] = 3
         together = mask.reshape(-1, 4) << np.array([0, 2, 4, 6], dtype=np.uint8)
         bits = np.bitwise_or.reduce(together, axis=1).astype(np.uint8)
         counts = np.empty((rows.size, 3), dtype=np.int64)
@@ -324,8 +324,12 @@ class PlinkFile(Reader):
         """Decode a few variants."""
         rows = self._chosen[columns]
         counts = packed.decode(self._taken(rows))
-        everyone = self._kept.size == self._all_samples.names.size
-        return (counts[:, : self._kept.size] if everyone else counts[:, self._kept]).T
+        everyone = self.kept.size == self._all_samples.names.size
+        return (counts[:, : self.kept.size] if everyone else counts[:, self.kept]).T
+
+    def rows_of(self, columns: slice | Indices) -> Indices:
+        """Return where in the file variants are that passed the filters."""
+        return self._chosen[columns]
 
     def _taken(self, rows: Indices) -> packed.Packed:
         self._walked += rows.size / self._all_variants.names.size
@@ -338,13 +342,13 @@ class PlinkFile(Reader):
     def moments(self, *, center: bool) -> Moments:
         """Derive exact moments from counts of the packed codes."""
         counts = self._counts
-        known = self._kept.size - counts[:, 0]
+        known = self.kept.size - counts[:, 0]
         double = known - counts[:, 1] - counts[:, 2]
         total, squares = 2 * double + counts[:, 1], 4 * double + counts[:, 1]
         safe = np.maximum(known, 1)
         spread: Vector = (known * squares - total**2) / safe if center else squares.astype(np.float64)
         return Moments(
-            int(self._kept.size), known.astype(np.float64), total / safe, spread, np.zeros(known.size, dtype=bool)
+            int(self.kept.size), known.astype(np.float64), total / safe, spread, np.zeros(known.size, dtype=bool)
         )
 
     def times(self, panel: Array, fill: Vector | None) -> Array:
@@ -357,7 +361,7 @@ class PlinkFile(Reader):
             added.forth(thread, PackedRows(table, here, _part(fill, which)), panel[which])
 
         self._walk(self._chosen[live], work, threads)
-        return added.total()[self._kept]
+        return added.total()[self.kept]
 
     def transposed_times(self, scores: Array, fill: Vector | None) -> Array:
         """Multiply packed variants; see `packed_products.py`."""
@@ -383,7 +387,7 @@ class PlinkFile(Reader):
             added.around(thread, PackedRows(table, here, _part(fill, part)), mean[part], square[part], turned)
 
         self._walk(self._chosen, work, threads)
-        return added.total()[self._kept]
+        return added.total()[self.kept]
 
     def _products(self, panel: Array, threads: int) -> Products:
         return Products(4 * self._table.length, panel.shape[1], panel.dtype, threads)
@@ -391,7 +395,7 @@ class PlinkFile(Reader):
     def _padded(self, scores: Array) -> Array:
         """Give every sample of the file a row; those left out count nothing."""
         padded = np.zeros((4 * self._table.length, scores.shape[1]), dtype=scores.dtype)
-        padded[self._kept] = scores
+        padded[self.kept] = scores
         return padded
 
     def held(self, columns: slice) -> "PlinkFile":
@@ -400,7 +404,7 @@ class PlinkFile(Reader):
         everything = Filters()
         table = PackedTable(self._table.take(rows))
         variants = self._all_variants.take(rows)
-        return PlinkFile(self.file, table, self._all_samples, variants, self._kept, everything, self.memory)
+        return PlinkFile(self.file, table, self._all_samples, variants, self.kept, everything, self.memory)
 
 
 def _part(fill: Vector | None, part: slice | Indices) -> Vector | None:
