@@ -70,7 +70,7 @@ def test_it_is_what_the_definition_says(
     chromosomes = np.sort(rng.integers(1, 3, 30)).astype(str)
     positions = rng.permutation(rng.integers(1, 90, 30)) * 1000  # not in order, some twice
     base = tmp_path_factory.mktemp("clumping") / "a"
-    certpca.write_plink(base, table, chromosomes=chromosomes, positions=positions)
+    certpca.write_plink(base, table, chromosomes=chromosomes.tolist(), positions=positions.tolist())
     read = certpca.read_plink(base, clump_r2=limit, clump_kb=window, memory=memory)
     expected = one_by_one(table, chromosomes, positions, limit, 1000 * window)
     assert [int(name[1:]) - 1 for name in read.names] == expected
