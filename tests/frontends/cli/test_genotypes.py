@@ -80,3 +80,50 @@ def test_results_that_say_nothing_of_chromosomes_are_of_all(cohort: Path, tmp_pa
 def test_bad_filters_are_refused_with_advice(cohort: Path, capsys: Any, options: list[str], message: str) -> None:
     assert main(["solve", str(cohort), "-k", "2", "--missing", "mean", *options]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.fixture
+def panel_files(cohort: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """Solve, and write the markers of the result."""
+    result, markers = tmp_path / "result.json", tmp_path / "markers.tsv"
+    assert main(["solve", str(cohort), "-k", "4", "--certify", "--output", str(result), *FILTERS]) == 0
+    assert main(["markers", str(result), str(cohort), "--output", str(markers)]) == 0
+    return result, markers
+
+
+def test_markers_are_listed_scored_and_drawn(cohort: Path, panel_files: Any, tmp_path: Path, capsys: Any) -> None:
+    result, markers = panel_files
+    scores, picture, projected = (tmp_path / name for name in ("own.eigenvec", "m.png", "other.eigenvec"))
+    capsys.readouterr()
+    assert main(["markers", str(result), str(cohort), "--eigenvec", str(scores), "--plot", str(picture)]) == 0
+    said = capsys.readouterr().out
+    assert "in every optimum" in said
+    assert "of 4 loadings proved in every best choice" in said
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert main(["project", str(markers), str(cohort), "--output", str(projected)]) == 0
+    assert "60 samples scored on 4 of 4 markers (4 same alleles)" in capsys.readouterr().out
+    assert projected.read_text() == scores.read_text()
+    assert main(["project", str(markers), str(cohort), "--json", "--match", "name"]) == 0
+    assert json.loads(capsys.readouterr().out)["markers"] == {"same alleles": 4}
+    assert main(["markers", str(result), str(cohort), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["markers"]
+    assert {row["in_every_optimum"][0] for row in rows} <= {"yes", "no"}
+
+
+def test_markers_and_projections_are_refused_with_advice(
+    cohort: Path, panel_files: Any, tmp_path: Path, capsys: Any
+) -> None:
+    result, markers = panel_files
+    text = tmp_path / "table.csv"
+    text.write_text("a,b\n1,2\n3,5\n")
+    capsys.readouterr()
+    for arguments, message in (
+        (["markers", str(result), str(cohort), "--missing", "mean", "--correlation"], "become a matrix in another way"),
+        (["markers", str(result), str(cohort), "--clump-r2", "0.9"], "read them with the filters of the result"),
+        (["project", str(markers), str(text)], "samples to project are genotypes"),
+        (["project", str(result), str(cohort)], "is no table of markers"),
+        (["project", str(tmp_path / "no.tsv"), str(cohort)], "there is no file"),
+        (["markers", str(result), str(cohort), "--plot", str(tmp_path / "a.xyz")], "Format 'xyz' is not supported"),
+    ):
+        assert main(arguments) == 2
+        assert message in capsys.readouterr().err

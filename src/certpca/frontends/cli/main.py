@@ -68,7 +68,7 @@ def _require_writable(options: argparse.Namespace) -> None:
     """Notice before the computation what could not be written after it."""
     from certpca.runtime.atomic_write import require_writable, require_writable_folder
 
-    for name in ("output", "plot"):
+    for name in ("output", "plot", "eigenvec"):
         if getattr(options, name, None) is not None:
             require_writable(getattr(options, name))
     if getattr(options, "plot", None) is not None:
