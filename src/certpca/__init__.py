@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from certpca.frontends.report import Files as Files
     from certpca.frontends.report import SetFacts as SetFacts
     from certpca.frontends.report import write_report as write_report
+    from certpca.genotypes.markers import MarkerPanel as MarkerPanel
+    from certpca.genotypes.markers import load_markers as load_markers
+    from certpca.genotypes.markers import save_markers as save_markers
+    from certpca.genotypes.pgen import read_pgen as read_pgen
     from certpca.genotypes.plink import read_plink as read_plink
     from certpca.genotypes.plink_writing import write_plink as write_plink
     from certpca.intake import DataOptions as DataOptions
@@ -78,7 +82,11 @@ if TYPE_CHECKING:
     from certpca.verbs.choose import choose_sparsity as choose_sparsity
     from certpca.verbs.components import Components as Components
     from certpca.verbs.decompose import decompose as decompose
+    from certpca.verbs.marker_panel import marker_panel as marker_panel
     from certpca.verbs.path import path as path
+    from certpca.verbs.project import Projection as Projection
+    from certpca.verbs.project import project as project
+    from certpca.verbs.project import save_eigenvec as save_eigenvec
     from certpca.verbs.relax import solve_sdp as solve_sdp
     from certpca.verbs.solve import solve as solve
     from certpca.verbs.transform import transform as transform
@@ -107,10 +115,12 @@ _HOMES = {
     "Genotypes": "datasets.examples",
     "InvalidDataError": "runtime.errors",
     "InvalidProblemError": "runtime.errors",
+    "MarkerPanel": "genotypes.markers",
     "MissingDependencyError": "runtime.errors",
     "Operator": "operators",
     "Path": "results.path",
     "Progress": "runtime.budget",
+    "Projection": "verbs.project",
     "Proof": "results.proof",
     "Relaxation": "bounds.sdp",
     "RotatedHadamard": "datasets.examples",
@@ -137,21 +147,27 @@ _HOMES = {
     "from_matrix": "intake",
     "load_certificate": "results.files",
     "load_components": "results.component_files",
+    "load_markers": "genotypes.markers",
     "load_path": "results.files",
     "load_solution": "results.files",
     "load_table": "formats.tables",
+    "marker_panel": "verbs.marker_panel",
     "open_npy": "formats.npy",
     "path": "verbs.path",
     "pitprops": "datasets.examples",
+    "project": "verbs.project",
     "read_geo": "formats.geo",
     "read_h5ad": "formats.h5ad",
     "read_parquet": "formats.parquet",
+    "read_pgen": "genotypes.pgen",
     "read_plink": "genotypes.plink",
     "read_zarr": "formats.zarr_files",
     "register": "solvers",
     "rotated_hadamard": "datasets.examples",
     "save_certificate": "results.files",
     "save_components": "results.component_files",
+    "save_eigenvec": "verbs.project",
+    "save_markers": "genotypes.markers",
     "save_path": "results.files",
     "save_solution": "results.files",
     "solve": "verbs.solve",

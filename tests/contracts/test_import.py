@@ -47,7 +47,7 @@ def test_type_checkers_see_the_same_names_as_users() -> None:
 
 
 # What readers and `from_data` return has a public base or is only handed on.
-HANDED_ON = {"ArrayReader", "Covariance", "ParquetReader", "PlinkFile", "Reader"}
+HANDED_ON = {"ArrayReader", "Covariance", "DosageFile", "ParquetReader", "PlinkFile", "Reader"}
 
 
 def classes_in(hint: Any) -> Iterator[type]:

@@ -23,7 +23,13 @@ def values() -> dict[str, tuple[Any, ...]]:
     path = certpca.path(problem, [2, 5, 13], certify=True)
     solution = certpca.solve(problem, 5, certify=True)
     some = np.random.default_rng(0).standard_normal((2, 30))
+    texts = [np.array(list(word), dtype=object) for word in ("ab$_", ["1", "1", "chr2", "23"], "ACGT", "CATG")]
+    places, ones = np.array([5, 900, 70, 8]), np.ones(4)
+    loadings = np.array([[0.8, 0.0], [-0.6, 0.1], [0.0, 0.9], [0.0, 0.4]])
+    proved = np.array([[1, 0], [0, 0], [0, -1], [0, -1]], dtype=np.int8)
+    panel = certpca.MarkerPanel(texts[0], texts[1], places, texts[2], texts[3], ones, ones, loadings, proved)
     return {
+        "manhattan": (panel, {"1": 1000, "2": 800, "3": 600}),
         "components": (certpca.decompose(problem, 2, 4),),
         "path": (path,),
         "choice": (path, np.array([0.0, 0.2, 0.0]), np.array([0.0, 0.1, 0.1]), "criterion", 5),

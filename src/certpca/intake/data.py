@@ -46,8 +46,8 @@ def from_data(
     data : array_like, DataFrame or reader
         NumPy array of any real type (memory-mapped too; int8 stays int8), an array of another
         library, scipy.sparse CSR or CSC (kept sparse), a pandas or polars DataFrame, an AnnData object (its X), a dask
-        array, or a reader of a file (`read_plink`, `read_h5ad`, `read_zarr`, `read_parquet`, `open_npy`), which is
-        never in memory as a whole unless it fits the memory budget of the reader.
+        array, or a reader of a file (`read_plink`, `read_pgen`, `read_h5ad`, `read_zarr`, `read_parquet`,
+        `open_npy`), which is never in memory as a whole unless it fits the memory budget of the reader.
     center : bool
         Subtract column means, implicitly.
     scale : bool or {"2pq"}

@@ -222,6 +222,28 @@ class Operator(ABC):
         msg = f"scores need samples, but the {self.description} has none"
         raise InvalidProblemError(msg)
 
+    def standardised_by(self, indices: Indices) -> tuple[Vector, Vector]:
+        """Return how columns of data are standardised before they give scores.
+
+        Parameters
+        ----------
+        indices : ndarray of int
+            Features.
+
+        Returns
+        -------
+        tuple of ndarray
+            What is subtracted from each, and what it is then multiplied by.
+
+        Raises
+        ------
+        InvalidProblemError
+            Where the matrix is not that of data.
+        """
+        del indices
+        msg = f"scores need samples, but the {self.description} has none"
+        raise InvalidProblemError(msg)
+
     def source(self) -> Source:
         """Return the numbers behind the matrix, for a checker that prepares them itself.
 

@@ -178,6 +178,11 @@ class Covariance(Operator):
         total = self._projected(support, loadings)
         return float(self._in_units(total @ total))
 
+    def standardised_by(self, indices: Indices) -> tuple[Vector, Vector]:
+        """Return what is subtracted from some columns before scores, and what they are then multiplied by."""
+        columns = self._columns.take(indices)
+        return columns.mean, columns.weight * math.sqrt(columns.unit)
+
     def scores(self, support: Indices, loadings: Vector) -> Vector:
         """Multiply standardised columns."""
         projected = self._projected(support, loadings) * math.sqrt(self._columns.unit)

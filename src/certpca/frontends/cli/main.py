@@ -71,7 +71,8 @@ def _require_writable(options: argparse.Namespace) -> None:
     from certpca.runtime.atomic_write import require_writable, require_writable_folder
 
     files = getattr(options, "output", None) or []
-    for file in [*([files] if isinstance(files, str) else files), getattr(options, "plot", None)]:
+    others = (getattr(options, name, None) for name in ("plot", "eigenvec"))
+    for file in [*([files] if isinstance(files, str) else files), *others]:
         if file is not None:
             require_writable(file)
     if hasattr(options, "output_kinds"):

@@ -48,15 +48,20 @@ def refuse_preparation(options: argparse.Namespace, flags: Sequence[str]) -> Non
 def add_preparation_options(command: argparse.ArgumentParser) -> None:
     """Add how data become a matrix."""
     command.add_argument("--covariance", action="store_true", help="the file holds a covariance or correlation matrix")
+    add_scaling_options(command)
+    add_weight_option(command)
+    command.add_argument("--device", help="where to compute, such as cuda (needs torch or CuPy)")
+    command.add_argument("--missing", choices=("error", "mean"), default="error", help="what to do with missing values")
+    add_file_options(command)
+
+
+def add_scaling_options(command: argparse.ArgumentParser) -> None:
+    """Add how columns are centred and scaled."""
     command.add_argument("--correlation", action="store_true", help="scale columns to unit variance")
     command.add_argument(
         "--hardy-weinberg", action="store_true", help="divide genotypes (0, 1, 2) by √(2p(1 - p)), as geneticists do"
     )
     command.add_argument("--uncentred", action="store_true", help="do not subtract column means")
-    add_weight_option(command)
-    command.add_argument("--device", help="where to compute, such as cuda (needs torch or CuPy)")
-    command.add_argument("--missing", choices=("error", "mean"), default="error", help="what to do with missing values")
-    add_file_options(command)
 
 
 def _device(options: argparse.Namespace) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from certpca.frontends.plain_text import one_line
@@ -43,7 +44,8 @@ def read_table(options: argparse.Namespace, file: str, recorded: Mapping[str, An
 
     Where the options say how data become a matrix, what looks wrong about that is told too.
     """
-    from certpca.formats.settings import all_settings, reading_from_json
+    from certpca.formats.base import format_of
+    from certpca.formats.settings import all_settings, as_recorded
     from certpca.formats.suspicions import suspicions
     from certpca.formats.tables import load_table
     from certpca.results.files import load_reading
@@ -53,7 +55,8 @@ def read_table(options: argparse.Namespace, file: str, recorded: Mapping[str, An
         recorded = load_reading(options.like)
     given = {name: (setting, getattr(options, name)) for name, setting in all_settings().items()}
     settings = {name: setting.typed(value) for name, (setting, value) in given.items() if value is not None}
-    table = load_table(file, memory=options.memory, **{**reading_from_json(recorded or {}), **settings})
+    before = {} if recorded is None else as_recorded(format_of(Path(file)), recorded)
+    table = load_table(file, memory=options.memory, **{**before, **settings})
     if about_to_solve:
         scaled = options.correlation or options.hardy_weinberg
         doubts = suspicions(table, covariance=options.covariance, scaled=scaled, centred=not options.uncentred)
