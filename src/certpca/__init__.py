@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from certpca.results.set_certificate import SetCertificate as SetCertificate
     from certpca.results.solution import Candidate as Candidate
     from certpca.results.solution import Solution as Solution
+    from certpca.results.stability import Stability as Stability
     from certpca.results.status import Status as Status
     from certpca.runtime.budget import Budget as Budget
     from certpca.runtime.budget import Progress as Progress
@@ -74,11 +75,14 @@ if TYPE_CHECKING:
     from certpca.verbs.certify import certify as certify
     from certpca.verbs.choose import Choice as Choice
     from certpca.verbs.choose import choose_sparsity as choose_sparsity
+    from certpca.verbs.choose_components import ComponentChoice as ComponentChoice
+    from certpca.verbs.choose_components import choose_components as choose_components
     from certpca.verbs.components import Components as Components
     from certpca.verbs.decompose import decompose as decompose
     from certpca.verbs.path import path as path
     from certpca.verbs.relax import solve_sdp as solve_sdp
     from certpca.verbs.solve import solve as solve
+    from certpca.verbs.stability import stability as stability
     from certpca.verbs.verify import verify as verify
 
 __version__ = "0.1.0"
@@ -91,6 +95,7 @@ _HOMES = {
     "CertpcaError": "runtime.errors",
     "Choice": "verbs.choose",
     "ClusterError": "runtime.errors",
+    "ComponentChoice": "verbs.choose_components",
     "ComponentSet": "results.component_set",
     "Components": "verbs.components",
     "Cost": "operators.cost",
@@ -119,6 +124,7 @@ _HOMES = {
     "Source": "results.certificate",
     "SparseKernelPCA": "frontends.estimators.sparse_kernel_pca",
     "SparsePCA": "frontends.estimators.sparse_pca",
+    "Stability": "results.stability",
     "Status": "results.status",
     "Step": "runtime.budget",
     "Table": "formats.arranging",
@@ -126,6 +132,7 @@ _HOMES = {
     "available_solvers": "solvers",
     "balding_nichols": "datasets.examples",
     "certify": "verbs.certify",
+    "choose_components": "verbs.choose_components",
     "choose_sparsity": "verbs.choose",
     "decompose": "verbs.decompose",
     "from_data": "intake",
@@ -153,6 +160,7 @@ _HOMES = {
     "solve": "verbs.solve",
     "solve_sdp": "verbs.relax",
     "solver_named": "solvers",
+    "stability": "verbs.stability",
     "verify": "verbs.verify",
     "verify_operator": "operators",
     "write_plink": "genotypes.plink_writing",

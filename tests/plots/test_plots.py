@@ -29,6 +29,8 @@ def values() -> dict[str, tuple[Any, ...]]:
         "choice": (path, np.array([0.0, 0.2, 0.0]), np.array([0.0, 0.1, 0.1]), "criterion", 5),
         "history": (solution,),
         "loadings": (["a", "$b_{"], [0.8, -0.6], "loading"),
+        "scree": (np.array([3.0, 2.0, 0.5]),),
+        "stability": (["a", "$b_{"], [1.0, 0.3], [True, False]),
         "scores": (*some, [0, 1, -1] * 10, ["_a <&>", "$b_{", "others"]),
     }
 
