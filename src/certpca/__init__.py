@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from certpca.results.set_certificate import SetCertificate as SetCertificate
     from certpca.results.solution import Candidate as Candidate
     from certpca.results.solution import Solution as Solution
-    from certpca.results.stability import Stability as Stability
     from certpca.results.status import Status as Status
     from certpca.runtime.budget import Budget as Budget
     from certpca.runtime.budget import Progress as Progress
@@ -79,15 +78,19 @@ if TYPE_CHECKING:
     from certpca.verbs.choose_components import choose_components as choose_components
     from certpca.verbs.components import Components as Components
     from certpca.verbs.decompose import decompose as decompose
+    from certpca.verbs.metadata import Associations as Associations
+    from certpca.verbs.metadata import associations as associations
     from certpca.verbs.path import path as path
     from certpca.verbs.relax import solve_sdp as solve_sdp
     from certpca.verbs.solve import solve as solve
     from certpca.verbs.stability import stability as stability
+    from certpca.verbs.stable_features import Stability as Stability
     from certpca.verbs.verify import verify as verify
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Associations": "verbs.metadata",
     "Budget": "runtime.budget",
     "Candidate": "results.solution",
     "Certificate": "results.certificate",
@@ -124,11 +127,12 @@ _HOMES = {
     "Source": "results.certificate",
     "SparseKernelPCA": "frontends.estimators.sparse_kernel_pca",
     "SparsePCA": "frontends.estimators.sparse_pca",
-    "Stability": "results.stability",
+    "Stability": "verbs.stable_features",
     "Status": "results.status",
     "Step": "runtime.budget",
     "Table": "formats.arranging",
     "UnknownArgumentError": "runtime.errors",
+    "associations": "verbs.metadata",
     "available_solvers": "solvers",
     "balding_nichols": "datasets.examples",
     "certify": "verbs.certify",

@@ -28,7 +28,8 @@ def found(data: np.ndarray) -> certpca.Stability:
 
 def test_planted_features_are_found_again(found: certpca.Stability) -> None:
     assert found.stable_features.tolist() == list(range(PLANTED))
-    assert found.stable_names == tuple(f"gene {j}" for j in range(PLANTED))
+    assert found.names is not None
+    assert found.names[3] == "gene 3"
     assert found.found_again == 1.0
     assert found.frequencies.sum() == pytest.approx(PLANTED)  # every half selects as many
 
@@ -58,6 +59,15 @@ def test_a_known_solution_is_taken_with_its_certificate(data: np.ndarray, found:
     again = certpca.stability(data, PLANTED, subsamples=12, solution=found.solution)
     assert again.solution is found.solution
     np.testing.assert_array_equal(again.stable_features, found.stable_features)
+
+
+def test_plot_shows_the_component_and_its_rivals(found: certpca.Stability) -> None:
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    assert found.plot(axes) is axes
+    assert set(range(PLANTED)) <= set(found.drawn().tolist())
+    assert axes.get_yticklabels()[0].get_text().startswith("gene")
 
 
 def test_halves_come_in_complementary_pairs() -> None:

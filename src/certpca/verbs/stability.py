@@ -6,10 +6,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from certpca.intake import DataOptions, as_operator
-from certpca.operators import Operator
 from certpca.results.path import Path
 from certpca.results.solution import Solution
-from certpca.results.stability import Stability
 from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.checkpoint import opened
 from certpca.runtime.errors import InvalidProblemError
@@ -18,6 +16,7 @@ from certpca.verbs.half_samples import HALF, errors_expected, selection_frequenc
 from certpca.verbs.row_parts import RowParts
 from certpca.verbs.run_facts import described, run_facts
 from certpca.verbs.sample_rows import SampleRows
+from certpca.verbs.stable_features import Stability
 from certpca.verbs.validation import (
     checked_folder,
     checked_limits,
@@ -161,7 +160,8 @@ no more often than by chance, at most 0.89 are expected among the stable ones.
             share = progress.part(1 / (1 + subsamples) if gap is None else CERTIFIED)
             known = parts.path(operator, share, certify=certify, target_gap=gap).solutions[0]
         frequencies = selection_frequencies(rows, parts, Path((known,)), generator(splitting))[0]
-    return _answer(operator, known, frequencies, parts.done, threshold, progress.seconds)
+    expected = errors_expected(wanted, operator.size, threshold)
+    return Stability(known, frequencies, parts.done, threshold, expected, progress.seconds, operator.names)
 
 
 def _threshold(stable: float | None, errors: float | None, sparsity: int, size: int) -> float:
@@ -183,11 +183,3 @@ def _threshold(stable: float | None, errors: float | None, sparsity: int, size: 
         )
         raise InvalidProblemError(msg)
     return share
-
-
-def _answer(
-    operator: Operator, solution: Solution, frequencies: Any, subsamples: int, stable: float, seconds: float
-) -> Stability:
-    firm = np.flatnonzero(frequencies >= stable)
-    expected = errors_expected(solution.sparsity, operator.size, stable)
-    return Stability(solution, frequencies, subsamples, stable, expected, seconds, operator.names_of(firm))

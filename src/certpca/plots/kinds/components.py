@@ -18,7 +18,7 @@ def draw(ax: Any, components: ComponentSet, *, most: int = MOST) -> None:
     """Draw components as columns and features as rows, at most so many, those with the largest loadings."""
     loadings = components.loadings
     rows = drawn_features(loadings, most)
-    names = _names(components)
+    names = names_of(components)
     for place in range(len(rows)):
         ax.axhline(place, color=SOFT, linewidth=0.3, alpha=0.4, zorder=0)
     part = loadings[rows]
@@ -53,7 +53,8 @@ def drawn_features(loadings: Vector, most: int) -> Indices:
     return np.asarray(kept[np.lexsort((-strength[kept, home], home))])
 
 
-def _names(components: ComponentSet) -> dict[int, str]:
+def names_of(components: ComponentSet) -> dict[int, str]:
+    """Return the names of the features that components use, where they have names."""
     names: dict[int, str] = {}
     for component in components.components:
         if component.names is not None:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -9,6 +10,8 @@ from certpca.results.certificate import PROVED_OPTIMAL
 from certpca.results.solution import Solution
 from certpca.runtime.arrays import Indices, Vector
 from certpca.runtime.rounded import percent_up, up
+
+MOST, BESIDE = 40, 5  # features that are drawn, and how many of them beside those of the component
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,8 +33,8 @@ class Stability:
         stable.
     seconds : float
         Time that it took.
-    stable_names : tuple of str or None
-        Names of the stable features, where the data have names.
+    names : tuple of str or None
+        Of all features, where the data have names.
 
     See Also
     --------
@@ -54,7 +57,7 @@ class Stability:
     stable: float
     expected_errors: float
     seconds: float = 0.0
-    stable_names: tuple[str, ...] | None = field(default=None, repr=False)
+    names: tuple[str, ...] | None = field(default=None, repr=False)
 
     @property
     def stable_features(self) -> Indices:
@@ -65,6 +68,44 @@ class Stability:
     def found_again(self) -> float:
         """In which share of the half-samples a feature of the component was selected, on average."""
         return float(self.frequencies[self.solution.support].mean())
+
+    def drawn(self, most: int = MOST) -> Indices:
+        """Return the features that are worth showing: those found most often, and all of the component.
+
+        Parameters
+        ----------
+        most : int
+            How many at most.
+
+        Returns
+        -------
+        ndarray of int
+            By falling frequency.
+        """
+        order = np.argsort(-self.frequencies, kind="stable")
+        close = self.solution.support.size + BESIDE
+        wanted = set(order[:close].tolist()) | set(self.solution.support.tolist())
+        return np.array([j for j in order if j in wanted and self.frequencies[j] > 0][:most], dtype=np.intp)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw how often half-samples select features, those of the component apart from others.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default new axes.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes drawn on.
+        """
+        from certpca.plots import draw
+
+        shown = self.drawn()
+        names = [str(feature) if self.names is None else self.names[feature] for feature in shown]
+        inside = np.isin(shown, self.solution.support)
+        return draw("stability", names, self.frequencies[shown], inside, stable=self.stable, ax=ax)
 
     @property
     def in_sample(self) -> str:
