@@ -35,6 +35,18 @@ def values() -> dict[str, tuple[Any, ...]]:
         "choice": (path, np.array([0.0, 0.2, 0.0]), np.array([0.0, 0.1, 0.1]), "criterion", 5),
         "history": (solution,),
         "loadings": (["a", "$b_{"], [0.8, -0.6], "loading"),
+        "heatmap": (certpca.decompose(problem, 3, 4),),
+        "metadata": (np.array([[0.3, -0.9], [np.nan, 0.0]]), ["a", "$b_{"]),
+        "pairs": (np.random.default_rng(1).standard_normal((30, 3)), [0, 1, -1] * 10, ["_a <&>", "$b_{", "others"]),
+        "biplot": (
+            some.T,
+            np.array([[0.8, 0.1], [0.0, -0.6]]),
+            ["a", "$b_{"],
+            [0, 1, -1] * 10,
+            ["a", "$b_{", "others"],
+        ),
+        "scree": (np.array([3.0, 2.0, 0.5]),),
+        "stability": (["a", "$b_{"], [1.0, 0.3], [True, False]),
         "scores": (*some, [0, 1, -1] * 10, ["_a <&>", "$b_{", "others"]),
     }
 
@@ -88,7 +100,9 @@ def test_light_and_dark_have_the_same_colours_by_name() -> None:
 
 
 def test_unknown_plot() -> None:
-    with pytest.raises(InvalidProblemError, match=r"plot must be one of choice, components, history, .*got 'pie'"):
+    with pytest.raises(
+        InvalidProblemError, match=r"plot must be one of biplot, choice, components, heatmap, .*got 'pie'"
+    ):
         draw("pie")
 
 

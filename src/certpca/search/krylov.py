@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from certpca.operators.base import Operator
+from certpca.operators.factor import Factor
 from certpca.operators.views import Precise
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, to_vector
 from certpca.runtime.errors import InvalidProblemError
@@ -97,17 +98,32 @@ def _exact(operator: Operator, count: int, limit: int = EXACT_LIMIT) -> Eigenpai
     if factor.depth > limit:
         msg = f"exact eigenvectors need a size or a depth up to {limit}; use method='krylov'"
         raise InvalidProblemError(msg)
-    gram = np.zeros((factor.depth, factor.depth))
-    width = max(1, (32 << 20) // (8 * factor.depth))
-    for _, block in factor.blocks(width, operator.xp.float64):
-        part = to_vector(block)
-        gram += part @ part.T
+    gram, width = _gram(operator, factor)
     count = min(count, factor.depth)
     values, left = _largest_pairs(gram, count)
     vectors = np.concatenate([to_vector(block).T @ left for _, block in factor.blocks(width, operator.xp.float64)])
     lengths = np.linalg.norm(vectors, axis=0)
     vectors /= np.where(lengths > 0, lengths, 1.0)
     return Eigenpairs(np.maximum(values, 0.0), vectors, np.finfo(float).eps)
+
+
+def _gram(operator: Operator, factor: Factor) -> tuple[Vector, int]:
+    """Return FFᵀ, which has the nonzero eigenvalues of FᵀF, and how many columns of F were taken at a time."""
+    gram = np.zeros((factor.depth, factor.depth))
+    width = max(1, (32 << 20) // (8 * factor.depth))
+    for _, block in factor.blocks(width, operator.xp.float64):
+        part = to_vector(block)
+        gram += part @ part.T
+    return gram, width
+
+
+def whole_spectrum(operator: Operator) -> Vector:
+    """Return all eigenvalues, the largest first, or as many as there are samples where these are fewer."""
+    if operator.rows is not None and operator.rows < operator.size:
+        matrix = _gram(operator, operator.factor())[0]
+    else:
+        matrix = operator.submatrix(np.arange(operator.size))
+    return np.asarray(np.maximum(np.linalg.eigvalsh(matrix)[::-1], 0.0))
 
 
 def _lanczos(operator: Operator, count: int, goal: float, rng: np.random.Generator | int, late: Late) -> Eigenpairs:
