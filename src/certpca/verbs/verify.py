@@ -1,5 +1,6 @@
 """Check a certificate against data with the independent checker."""
 
+from dataclasses import replace
 from typing import Any, Unpack, overload
 
 from certpca.checker import Expected, check
@@ -9,15 +10,20 @@ from certpca.results.certificate import Certificate, Source
 from certpca.results.errors import CertificateError
 from certpca.results.proof import Proof, SetProof
 from certpca.results.set_certificate import SetCertificate
+from certpca.verbs.exactly import ARITHMETIC, confirm_exactly
 from certpca.verbs.validation import named_arguments
 
 
 @overload
-def verify(certificate: Certificate, data: Any, **expected: Unpack[Expected]) -> Proof: ...
+def verify(certificate: Certificate, data: Any, *, exact: bool = False, **expected: Unpack[Expected]) -> Proof: ...
 @overload
-def verify(certificate: SetCertificate, data: Any, **expected: Unpack[Expected]) -> SetProof: ...
+def verify(
+    certificate: SetCertificate, data: Any, *, exact: bool = False, **expected: Unpack[Expected]
+) -> SetProof: ...
 @named_arguments
-def verify(certificate: Certificate | SetCertificate, data: Any, **expected: Unpack[Expected]) -> Proof | SetProof:
+def verify(
+    certificate: Certificate | SetCertificate, data: Any, *, exact: bool = False, **expected: Unpack[Expected]
+) -> Proof | SetProof:
     """Check a certificate against data with the independent checker.
 
     Parameters
@@ -27,6 +33,9 @@ def verify(certificate: Certificate | SetCertificate, data: Any, **expected: Unp
     data : array_like, DataFrame, reader or Operator
         The data or the matrix it was made for, or the operator. How data become a matrix, the certificate says, and
         the proof repeats in words of its own (`Proof.matrix`).
+    exact : bool
+        Whether the second checker has to confirm it too: in whole numbers, without NumPy and without any code of the
+        first (`certpca-exact`; up to 2,048 features, minutes for 200).
     **expected : Expected
         What you expect the certificate to be about, each refused where it is about something else: ``covariance``,
         ``center``, ``scale``, ``ddof``, ``missing="error"`` (no values filled in) as in `solve`; ``sparsity``; for
@@ -57,12 +66,18 @@ def verify(certificate: Certificate | SetCertificate, data: Any, **expected: Unp
     >>> certpca.verify(certificate, certpca.pitprops()).upper_bound <= certificate.upper_bound
     True
     """
-    if isinstance(data, Operator):
-        return check(certificate, data.source(), expected)
+    source = data.source() if isinstance(data, Operator) else _source(certificate, data)
+    proof = check(certificate, source, expected)
+    if not exact:
+        return proof
+    confirm_exactly(certificate, source.values)
+    return replace(proof, arithmetic=f"{proof.arithmetic}; {ARITHMETIC}")
+
+
+def _source(certificate: Certificate | SetCertificate, data: Any) -> Source:
     values, _ = values_and_names(data)
     try:
-        source = Source(values=values, **certificate.normalisation)
+        return Source(values=values, **certificate.normalisation)
     except TypeError as error:
         msg = f"the certificate is refused: its normalisation is malformed ({error})"
         raise CertificateError(msg) from error
-    return check(certificate, source, expected)

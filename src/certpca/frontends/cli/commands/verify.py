@@ -30,6 +30,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", help="the data or the matrix it was made for")
     _add_expectations(command)
     add_file_options(command)
+    command.add_argument(
+        "--exact",
+        action="store_true",
+        help="have it confirmed in whole numbers too (certpca-exact; minutes for 200 features)",
+    )
     command.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
@@ -97,11 +102,11 @@ def run(options: argparse.Namespace) -> int:
     read_as = as_options(table.reading)
     try:
         if isinstance(certificate, SetCertificate):
-            together = verify(certificate, table.data, **expected)
+            together = verify(certificate, table.data, exact=options.exact, **expected)
             record = set_proof_to_dict(together, certificate, table.reading)
             show = partial(print_set_proof, together, certificate, read_as, sys.stdout)
         else:
-            proof = verify(certificate, table.data, **expected)
+            proof = verify(certificate, table.data, exact=options.exact, **expected)
             record = proof_to_dict(proof, certificate, table.reading)
             show = partial(print_proof, proof, certificate, read_as, sys.stdout)
     except CertificateError as error:
