@@ -165,6 +165,41 @@ class Operator(ABC):
         block = to_vector(self.columns(indices))[indices]
         return (block + block.T) / 2
 
+    def entries(self, rows: Indices, columns: Indices) -> Vector:
+        """Return the entries of the matrix in some rows and columns, on the host.
+
+        Parameters
+        ----------
+        rows, columns : ndarray of int
+            Which.
+
+        Returns
+        -------
+        ndarray of shape (len(rows), len(columns))
+            The entries, as accurate as `columns` are or more.
+        """
+        return to_vector(self.columns(columns))[rows]
+
+    def captured(self, supports: Indices, loadings: Vector) -> Vector:
+        """Return about what each of several sparse vectors captures, as fast as the operator can tell.
+
+        Parameters
+        ----------
+        supports : ndarray of int, shape (r, k)
+            Features of each.
+        loadings : ndarray of shape (r, k)
+            One for each of these.
+
+        Returns
+        -------
+        ndarray of shape (r,)
+            The variances, as accurate as products are.
+        """
+        panel = np.zeros((self.size, supports.shape[0]))
+        np.put_along_axis(panel, supports.T, loadings.T, axis=0)
+        images = to_vector(self.matmat(self.adopt(panel)))
+        return np.asarray(np.einsum("ij,ij->j", panel, images))
+
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
         """Evaluate the variance captured by sparse loadings, in float64.
 

@@ -23,6 +23,7 @@ from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, n
 SINGLE_REACH = 2.0**60  # of weights whose columns are still in the range of single precision
 SMALLEST_BLOCK_BYTES = 4 << 20
 FORM_BYTES = 2 << 20  # of columns standardised for a quadratic form: larger ones are new pages of memory each time
+ENTRY_BYTES = 16 << 20  # of columns standardised at a time
 FEW_ENTRIES = 0.25  # share of entries of a sparse column up to which it is multiplied before it is centred
 BLOCK_BYTES = 32 << 20  # at most, of converted rows: smaller blocks lose more to calls than they gain in cache
 
@@ -161,6 +162,33 @@ class Covariance(Operator):
         """Centre a few columns explicitly and multiply in float64."""
         scores = to_vector(self._standardised(indices, self.xp.float64))
         return np.asarray(self._in_units(scores.T @ scores))
+
+    def entries(self, rows: Indices, columns: Indices) -> Vector:
+        """Multiply standardised columns with each other in float64, where that is less than a walk over the data."""
+        if rows.size + columns.size > self.size // 2:
+            return super().entries(rows, columns)
+        across = to_vector(self._standardised(columns, self.xp.float64))
+        found = np.empty((rows.size, columns.size))
+        width = max(1, ENTRY_BYTES // (8 * self.rows))
+        for start in range(0, rows.size, width):
+            part = slice(start, start + width)
+            found[part] = to_vector(self._standardised(rows[part], self.xp.float64)).T @ across
+        return np.asarray(self._in_units(found))
+
+    def captured(self, supports: Indices, loadings: Vector) -> Vector:
+        """Square the lengths of scores: half of a product, from no more columns than the supports have."""
+        among = np.zeros(self.size, dtype=bool)
+        among[supports] = True
+        features, count = np.flatnonzero(among), supports.shape[0]
+        places = np.cumsum(among) - 1
+        panel = np.zeros((features.size, count))
+        np.put_along_axis(panel, places[supports].T, loadings.T, axis=0)
+        total = np.zeros((self.rows, count))
+        width = max(1, ENTRY_BYTES // (8 * self.rows))
+        for start in range(0, features.size, width):
+            part = slice(start, start + width)
+            total += to_vector(self._standardised(features[part], self.dtype) @ self.adopt(panel[part]))
+        return np.asarray(self._in_units(np.einsum("ij,ij->j", total, total)))
 
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
         """Square the length of the scores."""
@@ -326,6 +354,16 @@ class SparseCovariance(Covariance):
     ) -> None:
         super().__init__(data, columns, dtype, names, description, given)
         self.xp, self.device = namespace(np.empty(0)), "cpu"
+
+    def columns(self, indices: Indices) -> Array:
+        """Multiply sparse columns and subtract the product of their means, where few entries have small ones."""
+        part = self._data[:, indices].astype(self.dtype)
+        if np.diff(part.indptr).max(initial=0) > FEW_ENTRIES * self.rows:
+            return super().columns(indices)
+        mean, weight = self._columns.mean, self._columns.weight
+        product = np.asarray((self._data.T @ part).toarray(), dtype=np.float64)
+        product -= mean[:, None] * (self.rows * mean[indices])
+        return self._in_units(product * weight[:, None] * weight[indices]).astype(self.dtype, copy=False)
 
     def submatrix(self, indices: Indices) -> Vector:
         """Multiply sparse columns and subtract the product of their means.
