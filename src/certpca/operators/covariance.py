@@ -356,14 +356,40 @@ class SparseCovariance(Covariance):
         self.xp, self.device = namespace(np.empty(0)), "cpu"
 
     def columns(self, indices: Indices) -> Array:
-        """Multiply sparse columns and subtract the product of their means, where few entries have small ones."""
-        part = self._data[:, indices].astype(self.dtype)
+        """Multiply sparse columns where few of their entries are not zero."""
+        found = self._crossing(slice(None), indices)
+        return super().columns(indices) if found is None else found.astype(self.dtype, copy=False)
+
+    def entries(self, rows: Indices, columns: Indices) -> Vector:
+        """Multiply those columns alone."""
+        found = self._crossing(rows, columns)
+        return super().entries(rows, columns) if found is None else found
+
+    def _crossing(self, rows: Indices | slice, columns: Indices) -> Vector | None:
+        """Multiply sparse columns and subtract the product of their means, where that cancels nothing; see below."""
+        part = self._data[:, columns].astype(np.float64)
         if np.diff(part.indptr).max(initial=0) > FEW_ENTRIES * self.rows:
-            return super().columns(indices)
+            return None
         mean, weight = self._columns.mean, self._columns.weight
-        product = np.asarray((self._data.T @ part).toarray(), dtype=np.float64)
-        product -= mean[:, None] * (self.rows * mean[indices])
-        return self._in_units(product * weight[:, None] * weight[indices]).astype(self.dtype, copy=False)
+        product = np.asarray((self._data[:, rows].T @ part).toarray(), dtype=np.float64)
+        product -= mean[rows, None] * (self.rows * mean[columns])
+        product *= weight[rows, None]
+        product *= weight[columns]
+        return np.asarray(self._in_units(product))
+
+    def captured(self, supports: Indices, loadings: Vector) -> Vector:
+        """Square the lengths of scores, of which the means are subtracted at the end."""
+        from scipy.sparse import csr_array
+
+        weighted = loadings * self._columns.weight[supports]
+        shape = (supports.shape[0], self.size)
+        starts = np.arange(0, supports.size + 1, supports.shape[1])
+        panel = csr_array((weighted.ravel(), supports.ravel(), starts), shape=shape)
+        scores = (self._data @ panel.T).tocsc()
+        of = np.repeat(np.arange(supports.shape[0]), np.diff(scores.indptr))
+        squares, sums = (np.bincount(of, each, supports.shape[0]) for each in (scores.data**2, scores.data))
+        shift = np.einsum("ij,ij->i", weighted, self._columns.mean[supports])
+        return np.asarray(self._in_units(squares - 2 * shift * sums + self.rows * shift**2))
 
     def submatrix(self, indices: Indices) -> Vector:
         """Multiply sparse columns and subtract the product of their means.

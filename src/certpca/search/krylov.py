@@ -30,6 +30,7 @@ ROUGH = 1e-2  # residual of an answer that may be told: its eigenvalue is then a
 WALK_WIDTH = 4  # vectors of a block where reading costs more than multiplying
 PRODUCTS = 8  # from which leading directions of sample space are found,
 SPARE = 2.0  # and vectors multiplied for each of them
+FAR_APART = 1e-2  # smallest angle, about, of directions that a Cholesky factor makes orthonormal in single precision
 DENSE_SUPPORT = 512  # up to here the eigenvector on a support comes from LAPACK
 
 
@@ -209,8 +210,20 @@ class KrylovSpace:
                 noise = self._rng.standard_normal((size, fresh.shape[1])) * lost / np.sqrt(size)
                 fresh = fresh * adopt(~lost)[None, :] + adopt(noise)
             # One vector needs no factorisation, which can be slow on a device.
-            fresh = fresh / xp.linalg.vector_norm(fresh) if fresh.shape[1] == 1 else xp.linalg.qr(fresh)[0]
+            fresh = fresh / xp.linalg.vector_norm(fresh) if fresh.shape[1] == 1 else self._turned_apart(fresh)
         return fresh
+
+    def _turned_apart(self, fresh: Array) -> Array:
+        """Orthonormalise by a Cholesky factor, two thin products, where directions are far enough apart; else by QR."""
+        products = to_vector(self._xp.matrix_transpose(fresh) @ fresh)
+        try:
+            lower = np.linalg.cholesky((products + products.T) / 2)
+        except np.linalg.LinAlgError:
+            return self._xp.linalg.qr(fresh)[0]
+        sides = np.diag(lower)
+        if not sides.min() > FAR_APART * sides.max():
+            return self._xp.linalg.qr(fresh)[0]
+        return fresh @ self._adopt(np.ascontiguousarray(np.linalg.inv(lower).T))
 
 
 class _SampleSpace:
@@ -275,7 +288,8 @@ def _block_krylov(
         residuals = to_vector(xp.linalg.vector_norm(defect[:, :wanted], axis=0)) / top
         residual, first_one = float(residuals.max()), float(residuals[0])
         stalled = 0 if residual < 0.7 * best.residual else stalled + 1
-        better = first_one < best.first_residual if residual <= goals[0] else residual < best.residual
+        all_good = max(residual, best.residual) <= goals[0]
+        better = first_one < best.first_residual if all_good else residual < best.residual
         if better or best.residual == np.inf:
             found = to_vector(ritz[:, : min(count, space.width)])
             best = Eigenpairs(values[:count].copy(), found, residual, first_one)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from certpca.operators.base import Operator
-from certpca.runtime.arrays import Vector, to_vector, top_k
+from certpca.runtime.arrays import Vector, to_numpy, top_k
 from certpca.search.krylov import Eigenpairs
 
 EVERY_COLUMN = 512  # up to this size every single feature is a start
@@ -40,4 +40,4 @@ def starting_images(
     scale = np.sqrt(np.maximum(diagonal, 1e-12 * diagonal.max()))  # rounding can make variances negative
     for first in range(0, chosen.size, PANEL):
         part = chosen[first : first + PANEL]
-        yield to_vector(operator.columns(part)) / scale[part]
+        yield to_numpy(operator.columns(part)) / scale[part].astype(operator.dtype)

@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from certpca.operators.base import Operator
-from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
+from certpca.runtime.arrays import Indices, Vector, to_numpy, top_k
 from certpca.runtime.budget import Progress
 
 FLAT = 1e-4  # gain of the best in a round below which few are followed no further: refitting improves them by more
@@ -50,7 +50,7 @@ class Runners:
         """Return the product of the matrix with each, in rows."""
         panel = np.zeros((operator.size, len(self)))
         np.put_along_axis(panel, self.supports.T, self.loadings.T, axis=0)
-        return to_vector(operator.matmat(operator.adopt(panel))).T
+        return np.ascontiguousarray(to_numpy(operator.matmat(operator.adopt(panel))).T)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
