@@ -149,6 +149,21 @@ class Operator(ABC):
             The matrix F, by blocks of columns.
         """
 
+    def transposed_times(self, scores: Array) -> Array:
+        """Return Fᵀ·scores, as fast as the operator can.
+
+        Parameters
+        ----------
+        scores : array of shape (depth of the factor, r)
+            Where the operator lives.
+
+        Returns
+        -------
+        array of shape (size, r)
+            The product, in the floating type of the scores.
+        """
+        return self.factor().transposed_times(scores)
+
     def submatrix(self, indices: Indices) -> Vector:
         """Return a principal submatrix on the host in float64.
 

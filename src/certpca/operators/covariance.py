@@ -150,6 +150,10 @@ class Covariance(Operator):
         total = self.xp.sum(scores, axis=0)
         return self._in_units(weight[:, None] * (self._back(scores) - mean[:, None] * total[None, :]))
 
+    def transposed_times(self, scores: Array) -> Array:
+        """Multiply the transposed data in one walk."""
+        return self._widely(self._correlated, scores) * self._root
+
     def diagonal(self) -> Array:
         """Return the variances found when the data were checked."""
         return self.xp.asarray(self._columns.variance * self._columns.unit, dtype=self.dtype, device=self.device)

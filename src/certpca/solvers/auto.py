@@ -5,7 +5,7 @@ promising then have a few rounds of products, fewer after each (`search/threshol
 refitted, thresholded again and improved by swaps until nothing helps. The search ends when that comes back to the best
 support known from another start: `effort` says how often, and how many starts there are.
 
-Small matrices are formed, and searched from every feature. Large data that stay in a file are walked over by every
+Small matrices are formed, and searched from every feature to the end. Large data that stay in a file are walked over by every
 product, so there the search starts from fewer places, only the better quarter goes on after each round, and supports
 are improved on the matrix of those features that come closest to being chosen; one more product, for all of them
 together, then says whether any other feature should have been.
@@ -13,7 +13,7 @@ together, then says whether any other feature should have been.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -27,7 +27,7 @@ from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidProblemError
 from certpca.runtime.limits import limits
 from certpca.search.krylov import ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
-from certpca.search.starts import EVERY_COLUMN, starting_images
+from certpca.search.starts import EVERY_COLUMN, near_copies, scaled_columns, starting_images
 from certpca.search.swaps import SwapSearch, polished
 from certpca.search.thresholding import Race
 from certpca.solvers.base import register
@@ -38,6 +38,10 @@ FOLLOWED = 32  # starts that have a product, after what all of them capture was 
 STARTS_FROM_FILES = 48
 FINALISTS_FROM_FILES = 3
 CUT_FROM_FILES = 4  # one start in so many is followed after each round over files
+WORTH_LOOKING = 1e-2  # what might be left beyond the leading eigenvector's support before it is improved,
+NOTHING_LEFT = 1e-5  # and once it is
+NEGLIGIBLE = 0.1  # variance of a feature, in units of what is captured by each of k, below which none starts
+COPIES = 6  # one start more for each so many, of features that have near-copies
 AGREEING = 2  # starts that come to the best support before the search ends
 CONTENDERS = 2  # features among which supports are improved, as a multiple of the sparsity
 FEWEST_CONTENDERS = 1000
@@ -87,19 +91,18 @@ class Auto:
         if progress.late():
             return Candidate(_of_a_column(operator, sparsity), Status.OUT_OF_BUDGET, largest_eigenvalue=math.nan)
         frugal = operator.cost.dear
-        if operator.size <= EVERY_COLUMN and not operator.cost.reads:
-            operator = ExplicitOperator(operator.submatrix(np.arange(operator.size)))
+        operator = _formed(operator)
         pairs = self._eigenpairs(operator, rng, progress, frugal=frugal)
         value = float(pairs.values[0])
         if value <= 0.0:
             return Candidate(np.arange(sparsity), Status.CONVERGED, largest_eigenvalue=0.0)
         if progress.late():
             return _without_rounds(operator, sparsity, pairs, progress)
-        race = self._race(operator, sparsity, frugal=frugal)
-        starts = self.effort * (min(self.starts, STARTS_FROM_FILES) if frugal else self.starts)
-        race.run(starting_images(operator, pairs, diagonal, starts, rng), self.rounds, progress)
+        quick = self._quick(operator, sparsity, pairs, diagonal, progress)
+        if quick is not None:
+            return Candidate(quick.support, Status.CONVERGED, quick.loadings, value, fitted=True)
+        finalists = self._raced(operator, sparsity, pairs, diagonal, progress, rng, frugal=frugal)
         status = Status.OUT_OF_BUDGET if progress.exhausted else Status.CONVERGED
-        finalists = [arrival.support for arrival in race.best]
         winner, loadings, winning = finalists[0], None, -np.inf
         improved = self._polished_together if frugal else self._polished
         for search in improved(operator, finalists, diagonal, progress):
@@ -118,11 +121,77 @@ class Auto:
             operator, count, accuracy=ACCURACY, accuracy_of_first=first, rng=rng, late=progress.late
         )
 
+    def _quick(
+        self, operator: Operator, sparsity: int, pairs: Eigenpairs, diagonal: Vector, progress: Progress
+    ) -> SwapSearch | None:
+        """Return what the leading eigenvector leads to, where next to nothing better is left.
+
+        With μ the largest sum of k squares in the leading eigenvector v, (vᵀx)² ≤ μ for every x of k loadings, so
+        that xᵀAx ≤ λ₂ + (λ₁ − λ₂)μ; keeping these entries of v captures at least λ₁μ.
+        """
+        if pairs.values.size < 2 or not pairs.largest_is_accurate:
+            return None
+        leading, (largest, second) = np.abs(pairs.vectors[:, 0]), pairs.values[:2]
+        support = top_k(leading, sparsity)
+        share = float((leading[support] ** 2).sum())
+        ceiling = second + (largest - second) * share
+        if ceiling > largest * share * (1 + WORTH_LOOKING):
+            return None
+        found = polished(SwapSearch(operator, support, diagonal, progress.late), progress)
+        return found if found.objective >= ceiling * (1 - NOTHING_LEFT / self.effort**2) else None
+
+    def _raced(
+        self,
+        operator: Operator,
+        sparsity: int,
+        pairs: Eigenpairs,
+        diagonal: Vector,
+        progress: Progress,
+        rng: np.random.Generator,
+        *,
+        frugal: bool,
+    ) -> list[Indices]:
+        """Return the supports that the best starts come to, among features of some variance.
+
+        Loadings of the optimum λ are at most σ_i / √λ, so that what has a variance far below λ / k hardly takes part.
+        """
+        among = np.arange(operator.size)
+        if not frugal and operator.size > EVERY_COLUMN:
+            known = float(pairs.values[0]) * float(np.sort(pairs.vectors[:, 0] ** 2)[-sparsity:].sum())
+            among = np.flatnonzero(diagonal >= NEGLIGIBLE * max(known, diagonal.max()) / sparsity)
+        if 2 * max(among.size, sparsity) <= operator.size:
+            among = among if among.size > sparsity else top_k(diagonal, 2 * sparsity)
+            operator, diagonal = _formed(operator.restrict(among)), diagonal[among]
+            pairs = replace(pairs, vectors=pairs.vectors[among])
+        else:
+            among = np.arange(operator.size)
+        race = self._race(operator, sparsity, frugal=frugal)
+        race.run(self._starts(operator, sparsity, pairs, diagonal, rng, frugal=frugal), self.rounds, progress)
+        return [among[arrival.support] for arrival in race.best]
+
+    def _starts(
+        self,
+        operator: Operator,
+        sparsity: int,
+        pairs: Eigenpairs,
+        diagonal: Vector,
+        rng: np.random.Generator,
+        *,
+        frugal: bool,
+    ) -> Iterator[Vector]:
+        starts = self.effort * (min(self.starts, STARTS_FROM_FILES) if frugal else self.starts)
+        yield from starting_images(operator, pairs, diagonal, starts, rng)
+        if operator.size > EVERY_COLUMN and not frugal:
+            copies = near_copies(operator, pairs, diagonal, sparsity, starts // COPIES, rng)
+            yield scaled_columns(operator, copies, diagonal)
+
     def _race(self, operator: Operator, sparsity: int, *, frugal: bool) -> Race:
         """Say how many starts are followed."""
         if frugal:
             few = min(self.finalists, FINALISTS_FROM_FILES)
             return Race(operator, sparsity, few * self.effort, operator.size, CUT_FROM_FILES)
+        if operator.size <= EVERY_COLUMN:
+            return Race(operator, sparsity, self.finalists * self.effort, operator.size + self.starts, cut=1)
         return Race(operator, sparsity, self.finalists * self.effort, FOLLOWED * self.effort)
 
     def _polished(
@@ -145,7 +214,7 @@ class Auto:
             elif end == leader:
                 agreeing += 1
             yield search
-            if agreeing >= AGREEING * self.effort:
+            if agreeing >= AGREEING * self.effort and operator.size > EVERY_COLUMN:
                 return
 
     def _polished_together(
@@ -183,6 +252,13 @@ class Auto:
         matrix, places = ExplicitOperator(operator.submatrix(near), None), np.searchsorted(near, search.support)
         inside = polished(SwapSearch(matrix, places, diagonal[near], progress.late), progress)
         return SwapSearch(operator, near[inside.support], diagonal, progress.late)
+
+
+def _formed(operator: Operator) -> Operator:
+    """Form a small matrix, unless it comes from a file."""
+    if operator.size > EVERY_COLUMN or operator.cost.reads or isinstance(operator, ExplicitOperator):
+        return operator
+    return ExplicitOperator(operator.submatrix(np.arange(operator.size)))
 
 
 def _without_rounds(operator: Operator, sparsity: int, pairs: Eigenpairs, progress: Progress) -> Candidate:
