@@ -75,19 +75,30 @@ def cases() -> dict[str, tuple[Callable[[], certpca.Operator], tuple[int, ...]]]
 def counted(operator: certpca.Operator, asked: dict[str, int]) -> certpca.Operator:
     """Count the questions that go over all data, and the vectors that they were about."""
     whole: Any = operator
+    asking: list[str] = []
 
-    def watch(name: str, vectors: Callable[[Any], int]) -> None:
-        ask = getattr(operator, name)
+    def watch(name: str, vectors: Callable[..., int]) -> None:
+        ask = getattr(operator, name, None)
+        if ask is None:  # in versions before it
+            return
 
-        def counting(given: Any) -> Any:
-            asked["walks"] += 1
-            asked["vectors"] += vectors(given)
-            return ask(given)
+        def counting(*given: Any) -> Any:
+            if not asking:  # else it is a part of another question
+                asked["walks"] += 1
+                asked["vectors"] += vectors(*given)
+            asking.append(name)
+            try:
+                return ask(*given)
+            finally:
+                asking.pop()
 
         setattr(whole, name, counting)
 
     watch("matmat", lambda panel: int(panel.shape[1]))
     watch("columns", lambda indices: int(np.size(indices)))
+    watch("images", lambda supports, _: int(supports.shape[0]))
+    watch("captured", lambda supports, _: int(supports.shape[0]))
+    watch("transposed_times", lambda scores: int(scores.shape[1]))
     return operator
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from certpca.operators.cost import IN_MEMORY, Cost
 from certpca.operators.factor import Factor
 from certpca.results.certificate import Source
-from certpca.runtime.arrays import Array, Indices, Vector, to_vector
+from certpca.runtime.arrays import Array, Indices, Vector, to_numpy, to_vector
 from certpca.runtime.errors import InvalidProblemError
 
 ORDINARY_POWER = 64  # of two, up to which numbers count as near one
@@ -210,10 +210,26 @@ class Operator(ABC):
         ndarray of shape (r,)
             The variances, as accurate as products are.
         """
+        return np.asarray(np.einsum("ij,ij->i", loadings, np.take_along_axis(self.images(supports, loadings), supports, 1)))
+
+    def images(self, supports: Indices, loadings: Vector) -> Vector:
+        """Multiply the matrix by several sparse vectors, as fast as the operator can.
+
+        Parameters
+        ----------
+        supports : ndarray of int, shape (r, k)
+            Features of each.
+        loadings : ndarray of shape (r, k)
+            One for each of these.
+
+        Returns
+        -------
+        ndarray of shape (r, size)
+            The products in rows, on the host, as accurate as `matmat` makes them.
+        """
         panel = np.zeros((self.size, supports.shape[0]))
         np.put_along_axis(panel, supports.T, loadings.T, axis=0)
-        images = to_vector(self.matmat(self.adopt(panel)))
-        return np.asarray(np.einsum("ij,ij->j", panel, images))
+        return np.ascontiguousarray(to_numpy(self.matmat(self.adopt(panel))).T)
 
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
         """Evaluate the variance captured by sparse loadings, in float64.

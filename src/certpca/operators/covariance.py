@@ -18,7 +18,7 @@ import numpy as np
 from certpca.operators.base import Operator, even_power
 from certpca.operators.factor import Factor
 from certpca.results.certificate import Source
-from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_vector
+from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_numpy, to_vector
 
 SINGLE_REACH = 2.0**60  # of weights whose columns are still in the range of single precision
 SMALLEST_BLOCK_BYTES = 4 << 20
@@ -181,18 +181,27 @@ class Covariance(Operator):
 
     def captured(self, supports: Indices, loadings: Vector) -> Vector:
         """Square the lengths of scores: half of a product, from no more columns than the supports have."""
+        total = to_vector(self._scores_of(supports, loadings))
+        return np.asarray(self._in_units(np.einsum("ij,ij->j", total, total)))
+
+    def images(self, supports: Indices, loadings: Vector) -> Vector:
+        """Go back from the scores: half of a product, and a part of the other half."""
+        product = self._widely(self._correlated, self._scores_of(supports, loadings))
+        return np.ascontiguousarray(to_numpy(product).T)
+
+    def _scores_of(self, supports: Indices, loadings: Vector) -> Array:
+        """Multiply standardised columns by several sparse vectors, from the columns that these have."""
         among = np.zeros(self.size, dtype=bool)
         among[supports] = True
-        features, count = np.flatnonzero(among), supports.shape[0]
-        places = np.cumsum(among) - 1
-        panel = np.zeros((features.size, count))
+        features, places = np.flatnonzero(among), np.cumsum(among) - 1
+        panel = np.zeros((features.size, supports.shape[0]))
         np.put_along_axis(panel, places[supports].T, loadings.T, axis=0)
-        total = np.zeros((self.rows, count))
-        width = max(1, ENTRY_BYTES // (8 * self.rows))
+        total, width = None, max(1, ENTRY_BYTES // (8 * self.rows))
         for start in range(0, features.size, width):
             part = slice(start, start + width)
-            total += to_vector(self._standardised(features[part], self.dtype) @ self.adopt(panel[part]))
-        return np.asarray(self._in_units(np.einsum("ij,ij->j", total, total)))
+            product = self._standardised(features[part], self.dtype) @ self.adopt(panel[part])
+            total = product if total is None else total + product
+        return total
 
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
         """Square the length of the scores."""
@@ -382,18 +391,25 @@ class SparseCovariance(Covariance):
         return np.asarray(self._in_units(product))
 
     def captured(self, supports: Indices, loadings: Vector) -> Vector:
-        """Square the lengths of scores, of which the means are subtracted at the end."""
+        """Square the lengths of sparse scores, of which the means are subtracted at the end."""
+        scores, shift = self._sparse_scores(supports, loadings)
+        scores = scores.tocsc()
+        of = np.repeat(np.arange(supports.shape[0]), np.diff(scores.indptr))
+        squares, sums = (np.bincount(of, each, supports.shape[0]) for each in (scores.data**2, scores.data))
+        return np.asarray(self._in_units(squares - 2 * shift * sums + self.rows * shift**2))
+
+    def _scores_of(self, supports: Indices, loadings: Vector) -> Array:
+        scores, shift = self._sparse_scores(supports, loadings)
+        return (scores.toarray() - shift).astype(self.dtype, copy=False)
+
+    def _sparse_scores(self, supports: Indices, loadings: Vector) -> tuple[Any, Vector]:
+        """Multiply the data as they are by sparse vectors, and say what is to be subtracted from each product."""
         from scipy.sparse import csr_array
 
         weighted = loadings * self._columns.weight[supports]
-        shape = (supports.shape[0], self.size)
         starts = np.arange(0, supports.size + 1, supports.shape[1])
-        panel = csr_array((weighted.ravel(), supports.ravel(), starts), shape=shape)
-        scores = (self._data @ panel.T).tocsc()
-        of = np.repeat(np.arange(supports.shape[0]), np.diff(scores.indptr))
-        squares, sums = (np.bincount(of, each, supports.shape[0]) for each in (scores.data**2, scores.data))
-        shift = np.einsum("ij,ij->i", weighted, self._columns.mean[supports])
-        return np.asarray(self._in_units(squares - 2 * shift * sums + self.rows * shift**2))
+        panel = csr_array((weighted.ravel(), supports.ravel(), starts), shape=(supports.shape[0], self.size))
+        return self._data @ panel.T, np.einsum("ij,ij->i", weighted, self._columns.mean[supports])
 
     def submatrix(self, indices: Indices) -> Vector:
         """Multiply sparse columns and subtract the product of their means.

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from certpca.operators.base import Operator
-from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
+from certpca.runtime.arrays import Indices, Vector, top_k
 from certpca.runtime.budget import Progress
 from certpca.runtime.lateness import Late, never
 from certpca.search.krylov import leading_on_support
@@ -69,9 +69,8 @@ class SwapSearch:
     def image(self) -> Vector:
         """Return Ax for the loadings x, from one product for as long as they stay."""
         if self._image is None:
-            panel = np.zeros((self._operator.size, 1))
-            panel[self._members, 0] = self._loadings
-            self._image = to_vector(self._operator.matmat(self._operator.adopt(panel)))[:, 0]
+            found = self._operator.images(self._members[None, :], self._loadings[None, :])
+            self._image = found[0].astype(np.float64, copy=False)
         return self._image
 
     def threshold(self) -> bool:

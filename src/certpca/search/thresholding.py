@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from certpca.operators.base import Operator
-from certpca.runtime.arrays import Indices, Vector, to_numpy, top_k
+from certpca.runtime.arrays import Indices, Vector, top_k
 from certpca.runtime.budget import Progress
 
 FLAT = 1e-4  # gain of the best in a round below which few are followed no further: refitting improves them by more
@@ -45,12 +45,6 @@ class Runners:
     def take(self, which: Indices) -> "Runners":
         """Return some of them, in the order given."""
         return Runners(self.supports[which], self.loadings[which])
-
-    def images(self, operator: Operator) -> Vector:
-        """Return the product of the matrix with each, in rows."""
-        panel = np.zeros((operator.size, len(self)))
-        np.put_along_axis(panel, self.supports.T, self.loadings.T, axis=0)
-        return np.ascontiguousarray(to_numpy(operator.matmat(operator.adopt(panel))).T)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +120,7 @@ class Race:
             runners = self._fresh(runners, seen)
             if len(runners) == 0:
                 return
-            images = runners.images(self._operator)
+            images = self._operator.images(runners.supports, runners.loadings)
             values = np.einsum("ij,ij->i", runners.loadings, np.take_along_axis(images, runners.supports, axis=1))
             self._note(runners, values)
             before, top = top, self.best[0].value

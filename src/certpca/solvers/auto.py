@@ -26,7 +26,7 @@ from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
 from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidProblemError
 from certpca.runtime.limits import limits
-from certpca.search.krylov import ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
+from certpca.search.krylov import DENSE_SUPPORT, ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
 from certpca.search.starts import EVERY_COLUMN, near_copies, scaled_columns, starting_images
 from certpca.search.swaps import SwapSearch, polished
 from certpca.search.thresholding import Race
@@ -42,7 +42,7 @@ WORTH_LOOKING = 1e-2  # what might be left beyond the leading eigenvector's supp
 NOTHING_LEFT = 1e-5  # and once it is
 NEGLIGIBLE = 0.1  # variance of a feature, in units of what is captured by each of k, below which none starts
 COPIES = 6  # one start more for each so many, of features that have near-copies
-AGREEING = 2  # starts that come to the best support before the search ends
+AGREEING = 3  # starts that come to the best support before the search ends, where refitting takes a while
 CONTENDERS = 2  # features among which supports are improved, as a multiple of the sparsity
 FEWEST_CONTENDERS = 1000
 
@@ -214,7 +214,7 @@ class Auto:
             elif end == leader:
                 agreeing += 1
             yield search
-            if agreeing >= AGREEING * self.effort and operator.size > EVERY_COLUMN:
+            if agreeing >= AGREEING * self.effort and support.size > DENSE_SUPPORT:
                 return
 
     def _polished_together(
@@ -227,12 +227,10 @@ class Auto:
                 break
             active.append(SwapSearch(operator, support, diagonal, progress.late))
         while active:
-            panel = np.zeros((operator.size, len(active)))
-            for column, search in enumerate(active):
-                panel[search.support, column] = search.loadings
-            images = np.abs(to_vector(operator.matmat(operator.adopt(panel))))
+            supports, loadings = (np.array([*each]) for each in zip(*((s.support, s.loadings) for s in active), strict=True))
+            images = np.abs(operator.images(supports, loadings))
             going = []
-            for search, image in zip(active, images.T, strict=True):
+            for search, image in zip(active, images, strict=True):
                 found = search if progress.exhausted else self._moved(operator, search, image, diagonal, progress)
                 if found.objective > search.objective * (1 + 1e-9) and progress.tick(found.objective):
                     going.append(found)
