@@ -31,6 +31,7 @@ WALK_WIDTH = 4  # vectors of a block where reading costs more than multiplying
 PRODUCTS = 8  # from which leading directions of sample space are found,
 SPARE = 2.0  # and vectors multiplied for each of them
 FAR_APART = 1e-2  # smallest angle, about, of directions that a Cholesky factor makes orthonormal in single precision
+TINY = 32  # order up to which all eigenvectors are found sooner than some
 DENSE_SUPPORT = 512  # up to here the eigenvector on a support comes from LAPACK
 
 
@@ -92,9 +93,12 @@ def leading_eigenpairs(
 
 def _largest_pairs(matrix: Vector, count: int) -> tuple[Vector, Vector]:
     """Return the largest eigenvalues of a dense matrix, largest first, and their vectors."""
+    last = matrix.shape[0] - 1
+    if last < TINY:
+        values, vectors = np.linalg.eigh(matrix)
+        return values[::-1][:count].copy(), vectors[:, ::-1][:, :count].copy()
     from scipy.linalg import eigh
 
-    last = matrix.shape[0] - 1
     values, vectors = eigh(matrix, subset_by_index=[last - count + 1, last])
     if values.size < count:  # LAPACK's routine for a part of the spectrum can find none of several equal eigenvalues
         values, vectors = np.linalg.eigh(matrix)

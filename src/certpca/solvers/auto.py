@@ -34,6 +34,7 @@ from certpca.solvers.base import register
 
 ACCURACY = 1e-2  # of eigenvectors to start from,
 ACCURACY_OF_FIRST = 1e-5  # and of the first, so that its eigenvalue need not be found again
+SOLVED_EXACTLY = 128  # features up to which LAPACK is quicker
 FOLLOWED = 32  # starts that have a product, after what all of them capture was compared
 STARTS_FROM_FILES = 48
 FINALISTS_FROM_FILES = 3
@@ -117,6 +118,8 @@ class Auto:
         self, operator: Operator, rng: np.random.Generator, progress: Progress, *, frugal: bool
     ) -> Eigenpairs:
         count, first = self.eigenvectors, ACCURACY if frugal else ACCURACY_OF_FIRST
+        if isinstance(operator, ExplicitOperator) and operator.size <= SOLVED_EXACTLY:
+            return leading_eigenpairs(operator, count, method="exact")
         return leading_eigenpairs(
             operator, count, accuracy=ACCURACY, accuracy_of_first=first, rng=rng, late=progress.late
         )
