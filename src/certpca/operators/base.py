@@ -11,7 +11,7 @@ import numpy as np
 from certpca.operators.cost import IN_MEMORY, Cost
 from certpca.operators.factor import Factor
 from certpca.results.certificate import Source
-from certpca.runtime.arrays import Array, Indices, Vector, to_vector
+from certpca.runtime.arrays import Array, Indices, Vector, to_numpy, to_vector
 from certpca.runtime.errors import InvalidProblemError
 
 if TYPE_CHECKING:
@@ -155,6 +155,21 @@ class Operator(ABC):
             The matrix F, by blocks of columns.
         """
 
+    def transposed_times(self, scores: Array) -> Array:
+        """Return Fᵀ·scores, as fast as the operator can.
+
+        Parameters
+        ----------
+        scores : array of shape (depth of the factor, r)
+            Where the operator lives.
+
+        Returns
+        -------
+        array of shape (size, r)
+            The product, in the floating type of the scores.
+        """
+        return self.factor().transposed_times(scores)
+
     def submatrix(self, indices: Indices) -> Vector:
         """Return a principal submatrix on the host in float64.
 
@@ -170,6 +185,57 @@ class Operator(ABC):
         """
         block = to_vector(self.columns(indices))[indices]
         return (block + block.T) / 2
+
+    def entries(self, rows: Indices, columns: Indices) -> Vector:
+        """Return the entries of the matrix in some rows and columns, on the host.
+
+        Parameters
+        ----------
+        rows, columns : ndarray of int
+            Which.
+
+        Returns
+        -------
+        ndarray of shape (len(rows), len(columns))
+            The entries, as accurate as `columns` are or more.
+        """
+        return to_vector(self.columns(columns))[rows]
+
+    def captured(self, supports: Indices, loadings: Vector) -> Vector:
+        """Return about what each of several sparse vectors captures, as fast as the operator can tell.
+
+        Parameters
+        ----------
+        supports : ndarray of int, shape (r, k)
+            Features of each.
+        loadings : ndarray of shape (r, k)
+            One for each of these.
+
+        Returns
+        -------
+        ndarray of shape (r,)
+            The variances, as accurate as products are.
+        """
+        return np.asarray(np.einsum("ij,ij->i", loadings, np.take_along_axis(self.images(supports, loadings), supports, 1)))
+
+    def images(self, supports: Indices, loadings: Vector) -> Vector:
+        """Multiply the matrix by several sparse vectors, as fast as the operator can.
+
+        Parameters
+        ----------
+        supports : ndarray of int, shape (r, k)
+            Features of each.
+        loadings : ndarray of shape (r, k)
+            One for each of these.
+
+        Returns
+        -------
+        ndarray of shape (r, size)
+            The products in rows, on the host, as accurate as `matmat` makes them.
+        """
+        panel = np.zeros((self.size, supports.shape[0]))
+        np.put_along_axis(panel, supports.T, loadings.T, axis=0)
+        return np.ascontiguousarray(to_numpy(self.matmat(self.adopt(panel))).T)
 
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
         """Evaluate the variance captured by sparse loadings, in float64.

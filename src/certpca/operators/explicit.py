@@ -7,7 +7,7 @@ import numpy as np
 from certpca.operators.base import LARGEST_FORMED_SIZE, Operator, divided, even_power
 from certpca.operators.factor import Factor
 from certpca.results.certificate import Source
-from certpca.runtime.arrays import Array, Indices, Vector, device_of, namespace, to_vector
+from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_vector
 from certpca.runtime.errors import InvalidProblemError
 
 
@@ -32,6 +32,16 @@ class ExplicitOperator(Operator):
     def columns(self, indices: Indices) -> Array:
         """Gather."""
         return self.xp.take(self._matrix, self.xp.asarray(indices, device=self.device), axis=1)
+
+    def entries(self, rows: Indices, columns: Indices) -> Vector:
+        """Gather those alone where the matrix is at hand."""
+        if not is_host(self._matrix):
+            return super().entries(rows, columns)
+        return np.asarray(self._matrix[rows[:, None], columns[None, :]], dtype=np.float64)
+
+    def submatrix(self, indices: Indices) -> Vector:
+        """Gather likewise; the matrix is symmetric as it is."""
+        return self.entries(indices, indices)
 
     def diagonal(self) -> Array:
         """Read off."""

@@ -66,6 +66,23 @@ class StreamedCovariance(Covariance):
         """Walk over the file, unless the matrix is at hand."""
         return super().columns(indices) if self._formed is None else self._formed.columns(indices)
 
+    def entries(self, rows: Indices, columns: Indices) -> Vector:
+        """Read columns where they lie together; else walk over the file, unless the matrix is at hand."""
+        return self._by_parts.entries(self, rows, columns)
+
+    def captured(self, supports: Indices, loadings: Vector) -> Vector:
+        """Read columns likewise."""
+        return self._by_parts.captured(self, supports, loadings)
+
+    def images(self, supports: Indices, loadings: Vector) -> Vector:
+        """Read columns likewise, and walk back."""
+        return self._by_parts.images(self, supports, loadings)
+
+    @property
+    def _by_parts(self) -> type[Operator]:
+        """Who answers questions about few columns: a product with a row file is one walk, as reading some columns is."""
+        return Covariance if self._data.by_columns and self._formed is None else Operator
+
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
         """Read columns, unless the matrix is at hand."""
         if self._formed is None:
