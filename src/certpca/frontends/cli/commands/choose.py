@@ -23,7 +23,7 @@ EXAMPLES = (
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Describe the options."""
-    from certpca.verbs.choose import LABELS
+    from certpca.verbs.choosing import LABELS
 
     command.add_argument("file", help="samples x features, or a covariance matrix with --covariance (elbow alone)")
     add_sparsities_option(command, text="what to choose from: by default 16 sizes from 1 to all features; numbers")
@@ -46,7 +46,8 @@ def run(options: argparse.Namespace) -> int:
     from certpca.plots import save
     from certpca.results.codec import solution_to_dict
     from certpca.results.files import path_head, write_path
-    from certpca.verbs.choose import LABELS, Choice, choose_sparsity
+    from certpca.verbs.choose import Choice, choose_sparsity
+    from certpca.verbs.choosing import LABELS
 
     solver = chosen_solver(options)
     asked = {"method": options.method, "certify": options.certify}
