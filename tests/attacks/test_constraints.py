@@ -126,8 +126,8 @@ def implied(asked: Constraints, sparsity: int) -> Any:
     return completed
 
 
-@pytest.mark.parametrize("seed", range(150))
-def test_no_tree_proves_less_than_the_optimum(seed: int) -> None:
+def attacked(seed: int) -> tuple[float, float] | None:
+    """Return what a random tree proves and the optimum, or None where the tree is refused."""
     rng = np.random.default_rng([seed, 3])
     source, matrix, sparsity, asked = problem(rng)
     kept = asked.kept(matrix.shape[0])
@@ -156,20 +156,21 @@ def test_no_tree_proves_less_than_the_optimum(seed: int) -> None:
     try:
         proof = examine(claim, source)
     except CertificateError:
-        return  # which says nothing about any component
-    assert proof.upper_bound >= constrained_brute_force(matrix, sparsity, asked) * (1 - CLOSE)
+        return None
+    return proof.upper_bound, constrained_brute_force(matrix, sparsity, asked)
 
 
-def test_random_trees_are_not_all_refused() -> None:
-    accepted = 0
-    for seed in range(150):
-        rng = np.random.default_rng([seed, 3])
-        source, matrix, sparsity, asked = problem(rng)
-        inner = asked.completed.on(asked.kept(matrix.shape[0]))
-        evidence = {"scale": np.float64(1.0)}
-        claim = draft(source, sparsity, asked, kind="search-tree", evidence=evidence, tree=[[{"leaf": "eigenvalue"}]])
-        accepted += examine(claim, source).upper_bound > 0 and inner.nonnegative == asked.nonnegative
-    assert accepted > 100
+@pytest.mark.parametrize("seed", range(150))
+def test_no_tree_proves_less_than_the_optimum(seed: int) -> None:
+    found = attacked(seed)
+    if found is not None:
+        assert found[0] >= found[1] * (1 - CLOSE)
+
+
+def test_random_trees_are_not_all_refused_and_not_all_loose() -> None:
+    found = [answer for seed in range(150) if (answer := attacked(seed)) is not None]
+    assert len(found) > 40
+    assert sum(bound < 1.001 * optimum for bound, optimum in found) > 10
 
 
 @pytest.mark.parametrize("seed", range(6))
