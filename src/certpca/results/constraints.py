@@ -91,7 +91,7 @@ class Constraints:
             for chosen in (include, exclude):
                 if not chosen.isdisjoint(group):
                     chosen.update(group)
-        open_ones = [group for group in self.groups if not (include | exclude).intersection(group)]
+        open_ones = sorted(group for group in self.groups if not (include | exclude).intersection(group))
         return Constraints(tuple(sorted(include)), tuple(sorted(exclude)), tuple(open_ones), self.nonnegative)
 
     def on(self, kept: Indices) -> "Constraints":
