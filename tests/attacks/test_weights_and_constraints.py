@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from certpca import CertificateError, Constraints
-from certpca.checker import examine, fingerprint
+from certpca.checker import check, examine, fingerprint
+from certpca.checker.check import Examiner
+from certpca.checker.limits import Limits
 from certpca.results.certificate import Certificate, Source
 from certpca.results.evidence_forms import within
 from certpca.results.proof import Proof
@@ -231,3 +233,24 @@ def test_values_without_weight_have_to_be_numbers(value: float) -> None:
     source = Source("data", data, True, False, 3.0, weights=[1.0, 0.0, 1.0, 1.0])
     with pytest.raises(CertificateError, match=r"not finite|missing values"):
         examine(draft(source, 1, Constraints(), (0,), kind="trace"), source)
+
+
+def test_groups_in_another_order_are_the_same_groups() -> None:
+    source = Source("matrix", np.diag(np.arange(1.0, 7.0)))
+    asked, other = (Constraints(groups=groups) for groups in (((0, 1), (2, 3)), ((2, 3), (0, 1))))
+    claim = replace(draft(source, 2, asked, (5,), kind="trace"), upper_bound=20.0)
+    assert check(claim, source, {"constraints": other}).constraints == asked
+    with pytest.raises(CertificateError, match="expected components with"):
+        check(claim, source, {"constraints": Constraints(groups=((0, 1),))})
+
+
+def test_listing_unions_of_groups_counts_as_work() -> None:
+    """Trees may have millions of leaves: what one of them costs has to be limited with the others."""
+    source = Source("matrix", np.eye(30))
+    tree = [[{"leaf": "list"}]]
+    claim = draft(source, 8, Constraints(groups=((0, 1),)), (5,), kind="search-tree", tree=tree)
+    claim = replace(claim, evidence={"scale": np.float64(1.0)})
+    with pytest.raises(CertificateError, match="multiplications"):
+        Examiner(source, Limits(most_work=1e8)).examine(claim)
+    with pytest.raises(CertificateError, match="lists more than"):
+        examine(claim, source)
