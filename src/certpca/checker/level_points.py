@@ -28,8 +28,8 @@ takes for R⁻¹a, the first two terms are off by at most γ_{2d+2m+8}(2|a||x| +
 Where that gives nothing, κ = ∞: Y = aaᵀ always will do. Features with κ ≤ 1 need no dual matrix at all.
 
 Prices. A feature with the price w ≥ 0 has R + wI in place of R, and r + w in place of r: B = aaᵀ − R − wI still has at
-most one positive eigenvalue. r + w rounds once more, so everything above holds with ϱ + w in place of ϱ. A κ for R is
-one for R + wI too.
+most one positive eigenvalue. r + w rounds once more, so everything above holds with ϱ + w in place of ϱ and
+least + w in place of least, κ included.
 
 Rank one. Y = (Bc)(Bc)ᵀ/q ⪰ aaᵀ − R_c for R_c = (Rc)(Rc)ᵀ/cᵀRc as well, since Bc and cᵀBc are the same for R_c as for R;
 and (1 − 1/κ)aaᵀ = aaᵀ − aaᵀ/κ. So for each feature there is a matrix of rank one below R that does what R does: rules
@@ -52,6 +52,7 @@ from typing import Any
 import numpy as np
 
 from certpca.checker.data import Prepared
+from certpca.checker.large_eigenvalues import largest_of
 from certpca.checker.limits import LARGEST_LEVEL_ORDER
 from certpca.checker.numbers import Vector, array_of, gamma, indices_of, largest_eigenvalue, require
 
@@ -59,10 +60,6 @@ NEWTON_STEPS = 40
 SYSTEMS = 256  # that are solved at a time, for features with prices
 SMALLEST_FORM = 2.0**-200
 LARGEST_LEVEL = 2.0**100
-EXACT_UP_TO = 400  # order up to which all eigenvalues are computed to suggest the largest
-LANCZOS_STEPS = 120
-EXHAUSTED = 1e-13  # of an image: what is left of it after orthogonalisation is no new direction
-CLOSE = 1e-8  # relative residual at which the suggestion of an eigenvalue is good enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +147,7 @@ def sum_of_duals(prepared: Prepared, vectors: Callable[[slice, Vector], tuple[Ve
     total, strays = np.zeros((depth, depth)), 0.0
     for part, block in prepared.blocks():
         z, stray = vectors(part, block)
+        z = z[:, z.any(axis=0)]  # most are zero where levels are high
         total += z @ z.T
         strays += stray
     require(bool(np.isfinite(total).all()) and math.isfinite(strays), "its numbers overflow")
@@ -248,28 +246,49 @@ def level_vectors(columns: Vector, level: Level, prices: Vector | None = None) -
     usable = np.isfinite(z).all(axis=0) & np.isfinite(stray) & (lowered > 0.5 * q) & (lowered > SMALLEST_FORM)
     others = np.flatnonzero(~usable)
     if others.size:
-        share = shrunk(columns[:, others], squares[others], level)
+        share = shrunk(columns[:, others], squares[others], level, prices[others])
         z[:, others] = columns[:, others] * share
         stray[others] = gamma(4) * share * np.sqrt(squares[others])
     return z, float((stray**2).sum())
 
 
-def shrunk(columns: Vector, squares: Vector, level: Level) -> Vector:
-    """Return √(1 − 1/κ)₊ for an upper bound κ of aᵀR⁻¹a of each column: one where there is none."""
+def shrunk(columns: Vector, squares: Vector, level: Level, prices: Vector | None = None) -> Vector:
+    """Return √(1 − 1/κ)₊ for an upper bound κ of aᵀ(R + wI)⁻¹a of each column: one where there is none."""
     if level.inverse is None:
         return np.ones(squares.size)
+    prices = np.zeros(squares.size) if prices is None else prices
     small = gamma(2 * (columns.shape[0] + level.matrix.shape[0]) + 16)
     with np.errstate(all="ignore"):
-        x = (columns - level.directions @ (level.inverse @ (level.directions.T @ columns))) / level.number
-        v = level.times(x)
-        lengths, sizes = np.linalg.norm(x, axis=0), np.sqrt(squares)
+        x = _solved(columns, level, prices)
+        v = level.times(x, prices)
+        lengths, sizes, whole = np.linalg.norm(x, axis=0), np.sqrt(squares), level.size + prices
         value = 2 * (columns * x).sum(axis=0) - (x * v).sum(axis=0)
-        off = 4 * small * (2 * sizes * lengths + level.size * lengths**2)
-        rest = np.linalg.norm(columns - v, axis=0) + 4 * small * (sizes + level.size * lengths)
-        kappa = (value + off + rest**2 / level.least) * (1 + gamma(16))
+        off = 4 * small * (2 * sizes * lengths + whole * lengths**2)
+        rest = np.linalg.norm(columns - v, axis=0) + 4 * small * (sizes + whole * lengths)
+        kappa = (value + off + rest**2 / (level.least + prices)) * (1 + gamma(16))
         share = np.sqrt(np.maximum(1 - 1 / kappa, 0.0) * (1 + gamma(8)) + gamma(8))
     share = np.where(kappa <= 1, 0.0, share)
     return np.where(np.isfinite(share), np.minimum(share, 1.0), 1.0)
+
+
+def _solved(columns: Vector, level: Level, prices: Vector) -> Vector:
+    """Return about (R + wI)⁻¹a: any vector would do."""
+    assert level.inverse is not None
+    along = level.directions.T @ columns
+    within = level.inverse @ along
+    paying = np.flatnonzero(prices)
+    if paying.size:
+        product = level.matrix @ (level.directions.T @ level.directions)
+        right, unit = (level.matrix @ along[:, paying]).T, np.eye(product.shape[0])
+        for begin in range(0, paying.size, SYSTEMS):
+            part = slice(begin, begin + SYSTEMS)
+            systems = (level.number + prices[paying[part], None, None]) * unit + product
+            try:
+                within[:, paying[part]] = np.linalg.solve(systems, right[part, :, None])[:, :, 0].T
+            except np.linalg.LinAlgError:  # what is there bounds less well, and nothing wrongly
+                break
+    made: Vector = (columns - level.directions @ within) / (level.number + prices)
+    return made
 
 
 def suggested(columns: Vector, squares: Vector, level: Level) -> Vector:
@@ -356,38 +375,3 @@ def roots(held: Vector, weights: Vector) -> Vector:
         theta[active] = new
         active = active[np.abs(new - now) > 1e-10 * new]
     return np.asarray(theta)
-
-
-def largest_of(matrix: Vector, doubt: float) -> float:
-    """Bound λ_max of a matrix up to a doubt; Lanczos's method suggests it where all eigenvalues would take long."""
-    if matrix.shape[0] <= EXACT_UP_TO:
-        return largest_eigenvalue(matrix, doubt)
-    return largest_eigenvalue(matrix, doubt, suggestion=about_largest(matrix))
-
-
-def about_largest(matrix: Vector) -> float:
-    """Suggest the largest eigenvalue by Lanczos's method, a little above what it finds."""
-    size = matrix.shape[0]
-    most = min(LANCZOS_STEPS, size)
-    basis = np.zeros((most + 1, size))
-    first = np.random.default_rng(0).standard_normal(size)
-    basis[0] = first / np.linalg.norm(first)
-    diagonal, beside = np.zeros(most), np.zeros(most)
-    top = residual = 0.0
-    for step in range(most):
-        image = matrix @ basis[step]
-        diagonal[step], whole = basis[step] @ image, float(np.linalg.norm(image))
-        for _ in range(2):
-            image = image - basis[: step + 1].T @ (basis[: step + 1] @ image)
-        length = float(np.linalg.norm(image))
-        length = beside[step] = (
-            length if length > EXHAUSTED * whole else 0.0
-        )  # else rounding errors would be a direction
-        if step % 10 == 9 or step + 1 == most or length == 0.0:
-            off = beside[:step]
-            values, vectors = np.linalg.eigh(np.diag(diagonal[: step + 1]) + np.diag(off, 1) + np.diag(off, -1))
-            top, residual = float(values[-1]), length * abs(float(vectors[-1, -1]))
-            if residual <= CLOSE * abs(top) or length == 0.0:
-                break
-        basis[step + 1] = image / length
-    return top + residual

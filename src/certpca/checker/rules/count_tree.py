@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 
 from certpca.checker.data import Prepared
-from certpca.checker.level_points import Level, largest_of, level_of, level_vectors, sum_of_duals
+from certpca.checker.large_eigenvalues import largest_of
+from certpca.checker.level_points import Level, level_of, level_vectors, sum_of_duals
 from certpca.checker.limits import LARGEST_FACTORED
 from certpca.checker.numbers import Indices, Vector, array_of, gamma, indices_of, require
 from certpca.checker.proved import Proved, bound_alone
