@@ -382,7 +382,7 @@ def test_no_direction_of_a_region_is_worth_more_than_its_bound(seed: int) -> Non
     directions /= np.linalg.norm(directions, axis=0)
     worth = np.sort(np.maximum((columns.T @ directions) ** 2 - prices[:, None], 0.0), axis=0)[-4:].sum(axis=0)
     whole = float(largest_of(*level_point_of(prepared, {**level, **shared}).matrix(4)))
-    for place, pair in enumerate(zip(cuts[:-1], cuts[1:], strict=True)):
+    for place, pair in enumerate(pairwise(cuts)):
         own = {**level, **shared, "sigmas": np.array([0.5 * whole * unit])}
         bound = _bounds(prepared, own, rays, [pair], {4: 0.0})[4]
         first, second = rays[pair[0] - 1], np.sign(pair[1]) * rays[abs(pair[1]) - 1]

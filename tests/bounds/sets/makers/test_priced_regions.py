@@ -7,7 +7,7 @@ import certpca
 from certpca.bounds.goals import Goal
 from certpca.bounds.l0_level.aim import apart
 from certpca.bounds.l0_level.search import LevelSearch
-from certpca.bounds.near_one import set_in_data_units
+from certpca.bounds.near_one import in_data_units
 from certpca.bounds.sets.makers import priced_regions
 from certpca.bounds.sets.regions.model import RegionModel
 from certpca.bounds.sets.regions.pricing import good_prices
@@ -97,7 +97,7 @@ def test_a_certificate_is_found_again_in_a_file_and_claims_no_more(rng, tmp_path
     search = search_for(near, "disjoint", (20, 20), loadings, seconds=30.0)
     search.goal = Goal(0.5)
     priced_regions.make(search)
-    certificate = set_in_data_units(search.best, near.power)
+    certificate = in_data_units(search.best, near.power)
     file = tmp_path / "set.json"
     certpca.save_certificate(certificate, file)
     proof = certpca.verify(certpca.load_certificate(file), data)
