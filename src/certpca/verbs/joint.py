@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from certpca.bounds.near_one import set_in_data_units
+from certpca.bounds.near_one import in_data_units
 from certpca.bounds.sets.find import find_set_certificate
 from certpca.operators import Operator, on_host
 from certpca.results.certificate import PROVED_OPTIMAL
@@ -53,7 +53,7 @@ def found_together(
         certificate = find_set_certificate(near, together, counts, loadings, target_gap, proof)
         status = ending(progress, certificate.status or status)
         loadings = _better(near, loadings, certificate)
-        certificate = set_in_data_units(certificate, units)
+        certificate = in_data_units(certificate, units)
     found = _solutions(operator, near, units, loadings, counts, status, progress)
     value = sum(solution.objective for solution in found)
     if certificate is not None and value >= certificate.upper_bound * (1 - PROVED_OPTIMAL):
