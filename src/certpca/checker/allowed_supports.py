@@ -72,7 +72,8 @@ def _fitting(units: list[Indices], budget: int, most: int) -> list[Indices] | No
     """Choose units in all ways that fit and leave no room for another, unless that takes too long to find out."""
     sizes = [unit.size for unit in units]
     beyond = np.concatenate([np.cumsum(sizes[::-1])[::-1], [0]]) if units else np.zeros(1)
-    found, stack = list[Indices](), [(0, budget, (), budget + 1)]  # the last is the smallest that was passed over
+    found = list[Indices]()
+    stack: list[tuple[int, int, tuple[int, ...], int]] = [(0, budget, (), budget + 1)]  # and the smallest passed over
     for _ in range(TRIED * most):
         if not stack:
             return found

@@ -232,7 +232,7 @@ class Covariance(Operator):
         weights = np.asarray(self._columns.weighted.source.weights)
         root = np.sqrt(weights * (self.rows / weights.sum()))
         # A sample of weight zero is not in the data any more.
-        return np.divide(projected, root, out=np.full(self.rows, np.nan), where=root > 0)
+        return np.asarray(np.divide(projected, root, out=np.full(self.rows, np.nan), where=root > 0))
 
     def _projected(self, support: Indices, loadings: Vector) -> Vector:
         """Multiply columns as they are weighted, in blocks of them."""

@@ -91,13 +91,23 @@ class Constraints:
             for chosen in (include, exclude):
                 if not chosen.isdisjoint(group):
                     chosen.update(group)
-        open_ones = [group for group in self.groups if not (include | exclude).intersection(group)]
+        open_ones = sorted(group for group in self.groups if not (include | exclude).intersection(group))
         return Constraints(tuple(sorted(include)), tuple(sorted(exclude)), tuple(open_ones), self.nonnegative)
 
     def on(self, kept: Indices) -> "Constraints":
         """Return what is asked of some features alone, by their places among these.
 
         A group of which a feature is not there can only be left out.
+
+        Parameters
+        ----------
+        kept : ndarray of int
+            The features, in increasing order.
+
+        Returns
+        -------
+        Constraints
+            By places among these.
         """
         places = {int(feature): place for place, feature in enumerate(kept)}
         groups, exclude = [], {places[feature] for feature in self.exclude if feature in places}
@@ -111,13 +121,35 @@ class Constraints:
         return Constraints(tuple(include), tuple(sorted(exclude)), tuple(groups), self.nonnegative)
 
     def kept(self, size: int) -> Indices:
-        """Return the features that supports may have."""
+        """Return the features that supports may have.
+
+        Parameters
+        ----------
+        size : int
+            Number of all features.
+
+        Returns
+        -------
+        ndarray of int
+            Those that are not left out.
+        """
         allowed = np.ones(size, dtype=bool)
         allowed[list(self.completed.exclude)] = False
         return np.flatnonzero(allowed)
 
     def places_taken(self, support: Iterable[int]) -> int:
-        """Return how many features the smallest support has that has these and all that is implied."""
+        """Return how many features the smallest support has that has these and all that is implied.
+
+        Parameters
+        ----------
+        support : iterable of int
+            Features with loadings.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         chosen = {int(feature) for feature in support}
         chosen.update(self.completed.include)
         for group in self.groups:

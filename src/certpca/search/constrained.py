@@ -127,7 +127,7 @@ class ConstrainedSearch:
         mine = mine[np.isin(mine, self._units)]
         power = np.bincount(self._unit[found.support], found.loadings**2, minlength=self._unit.size)
         strength = np.maximum(image, 0.0) if self._nonnegative else image
-        pull = np.bincount(self._unit, strength**2, minlength=self._unit.size)
+        pull: Vector = np.bincount(self._unit, strength**2, minlength=self._unit.size).astype(np.float64)
         others = np.setdiff1d(self._units, mine)
         entering = others[np.argsort(-pull[others] / self._sizes[others], kind="stable")[:ENTERING]]
         leaving = mine[np.argsort(power[mine] / self._sizes[mine], kind="stable")[:LEAVING]]

@@ -174,7 +174,7 @@ def certify(
             "solution": None if solution is None else digest(solution.support, solution.loadings),
             "warm": None if warm is None else digest(json.dumps(certificate_to_dict(warm)).encode()),
         }
-        searched = {} if solver == "auto" else {"solver": described(method)}
+        searched: dict[str, Any] = {} if solver == "auto" else {"solver": described(method)}
         searched |= {"constraints": asked.to_dict()} if asked else {}
         return {**run_facts("certify", operator, rng), **wanted, **given, **searched}
 

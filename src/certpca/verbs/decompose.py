@@ -182,7 +182,12 @@ def decompose(
         raise InvalidProblemError(msg)
 
     def facts() -> dict[str, Any]:
-        asked = {"sparsities": list(counts), "total": total, "together": together, "deflation": deflation}
+        asked: dict[str, Any] = {
+            "sparsities": list(counts),
+            "total": total,
+            "together": together,
+            "deflation": deflation,
+        }
         asked |= {"constraints": allowed.to_dict()} if allowed else {}
         return {**run_facts("decompose", operator, rng), **asked, "solver": described(method), "target_gap": gap}
 

@@ -6,13 +6,13 @@ from certpca.runtime.limits import limits
 
 ORDER = 33
 KINDS = ("search-tree",)
-CONSTRAINED = 4096  # features up to which a tree is tried under constraints, which few other bounds know of
 SHARE = 0.6  # of the time there is, so that other bounds can be tried where a tree grows and grows
 
 
 def applies(search: ProofSearch) -> bool:
     """Whether features are few, but too many for a dual point that takes no time, and supports may be searched."""
-    most = CONSTRAINED if search.constrained else min(limits().few_features, limits().searched_supports)
+    most = min(limits().few_features, limits().searched_supports)
+    most = limits().constrained_supports if search.constrained else most
     few = limits().always_optimal < search.operator.size <= most
     return few and search.goal.over_supports and search.sparsity < search.operator.size and not search.finished()
 

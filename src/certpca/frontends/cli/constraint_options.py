@@ -24,7 +24,7 @@ def add_constraint_options(command: argparse.ArgumentParser) -> None:
     asked.add_argument("--nonnegative", action="store_true", help="no negative loadings")
 
 
-def add_weight_option(command: argparse.ArgumentParser) -> None:
+def add_weight_option(command: argparse._ActionsContainer) -> None:
     """Add how much each sample counts."""
     command.add_argument(
         "--sample-weight", metavar="FILE", help="how much each sample counts: a text file of numbers, or .npy"
