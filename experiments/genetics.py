@@ -3,6 +3,7 @@
 import tempfile
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def compute(run: Run) -> dict[str, Any]:
     reference = certpca.read_plink(HAPMAP, remove=held, **FILTERS)
     sizes = SIZES[:8] if run.quick else SIZES
     full = _full(reference)
-    path = [run.part(f"panels: {size}", lambda size=size: _proved(reference, size, full)) for size in sizes]
+    path = [run.part(f"panels: {size}", partial(_proved, reference, size, full)) for size in sizes]
     chosen = next((row for row in path if row["follows"] >= FOLLOWS), path[-1])
     stored = run.part("the panel", lambda: _stored(reference, chosen["size"]))
     panel = panel_of(stored["panel"])
@@ -103,7 +104,8 @@ def _proved(reference: Any, size: int, full: dict[str, Any]) -> dict[str, Any]:
 
 def _stages(held: list[str]) -> list[dict[str, Any]]:
     """Count what each filter leaves."""
-    rows, asked = [], {"chromosomes": "all"}
+    rows: list[dict[str, Any]] = []
+    asked: dict[str, Any] = {}
     steps: list[tuple[str, str, dict[str, Any]]] = [
         ("everything", "--chromosomes all", {"chromosomes": "all"}),
         ("without sex chromosomes and mitochondria", "(by default)", {"chromosomes": None}),
