@@ -47,7 +47,7 @@ def compute(run: Run) -> dict[str, Any]:
         along = json.loads((typed.folder / "path.json").read_text())
         groups = json.loads((typed.folder / "groups.json").read_text())
         bounds = [part["upper_bound"] for part in along["solutions"]]
-        plain = {"certificate": None, "history": []}
+        plain: dict[str, Any] = {"certificate": None, "history": []}
         return {
             "steps": typed.steps,
             "path": [{**part, **plain} for part in along["solutions"]],

@@ -29,7 +29,7 @@ def frame(rng, tmp_path, monkeypatch):
 def test_feather_goes_in_and_out(frame):
     frame.to_feather("X.feather")
     (code,) = blocks("python")
-    names = {}
+    names: dict = {}
     exec(code, names)
     pd.testing.assert_frame_equal(pd.read_feather("loadings.feather"), names["found"].to_frame())
 
