@@ -599,19 +599,20 @@ def dual_point(columns: list[Vector], evidence: Evidence, h: int, most: int) -> 
     rho = fix(evidence.number("level"), 2 * h)
     level = real(rho, 2 * BITS)
     flat = evidence.get("density", d * (d + 1) // 2).flat
-    if evidence.has("theta"):
-        evidence.get("theta", most)
+    roots = evidence.get("theta", most).flat if evidence.has("theta") else [0.0] * most
     values, vectors = eigen(unpacked(flat, d))
     top = max(values)
     density = [max(x, 1e-14 * top) / (sum(values) or 1.0) for x in values] if top > 0 else [1.0 / d] * d
     found = []
-    for column in columns:
+    for column, stored in zip(columns, roots, strict=True):
         if dot(column, column) <= rho:
             found.append([0] * d)
             continue
         a = [real(x, BITS) for x in column]
         b = [dot(v, a) for v in vectors]
-        theta = secular([p * x * x for p, x in zip(density, b, strict=True)], [level * p for p in density])
+        theta = real(fix(stored, 2 * h), 2 * BITS)
+        if theta <= 0:
+            theta = secular([p * x * x for p, x in zip(density, b, strict=True)], [level * p for p in density])
         weights = [p * x / (theta + level * p) if theta > 0 else x for p, x in zip(density, b, strict=True)]
         c = [dot(weights, across) for across in zip(*vectors, strict=True)]
         found.append(cover(column, lambda v: [rho * x for x in v], c) or column)
@@ -671,7 +672,7 @@ class Level:
             z = cover(column, lambda v: [dot(row, v) + paid * x for row, x in zip(self.matrix, v, strict=True)], c)
             if z:
                 return z
-        return self._multiple(column, kappa)
+        return self._multiple(column, a)
 
     def _direction(self, b: list[float], e: float, r: float, price: float) -> tuple[list[float], float]:
         """Return y and h of the format's text."""
@@ -694,23 +695,18 @@ class Level:
             theta = max(theta + step, 0.0)
         return y, h
 
-    def _multiple(self, column: Vector, kappa: float) -> Vector:
+    def _multiple(self, column: Vector, a: list[float]) -> Vector:
         """Return √(1 − 1/κ) a for a κ with κR ⪰ aaᵀ, zero where 1 is one."""
         square = [[x * y for y in column] for x in column]
-        for more in (0.0, 2.0**-40, 2.0**-30, 2.0**-20, 2.0**-10):
-            guess = Fraction(max(kappa, 1.0) * (1 + more) if more else 1.0)
+        if below(plus(square, self.matrix, -1), 0):
+            return [0] * len(column)
+        kappa = dot(a, solve([[real(x, 2 * BITS) for x in row] for row in self.matrix], a))
+        for digits in (44, 36, 28, 20):
+            guess = Fraction(max(kappa, 1.0) * (1 + 2.0**-digits))
             scaled = [[guess.numerator * x for x in row] for row in self.matrix]
-            if below(
-                [
-                    [guess.denominator * x - y for x, y in zip(p, q, strict=True)]
-                    for p, q in zip(square, scaled, strict=True)
-                ],
-                0,
-            ):
-                share = 1 - 1 / guess
-                return (
-                    [(x * square_root(int(share * (1 << 128)))) >> 64 for x in column] if share else [0] * len(column)
-                )
+            if below(plus([[guess.denominator * x for x in row] for row in square], scaled, -1), 0):
+                root = square_root(int((1 - 1 / guess) * (1 << 128)))
+                return [(x * root) >> 64 for x in column]
         return column
 
 
@@ -904,6 +900,8 @@ def l0_level(problem: Problem, claim: Claim) -> int:
     rest = covers.slack + problem.epsilon
     goal = None if claim.goal is None else claim.goal - rest
     bound = largest(plus(covers.total, level.matrix, k), goal) + rest
+    if claim.kind == "l0-level-random":
+        claim.decide(0, 0)
     decide(problem, claim, list(range(problem.size)), covers, claim.captured - rest - 1, level.matrix)
     return bound
 
@@ -1051,6 +1049,13 @@ class Point(NamedTuple):
     matrix: Matrix
 
 
+def positive(evidence: Evidence, name: str) -> float:
+    """Return a number that must be positive."""
+    value = evidence.number(name)
+    require(value > 0, f"{name} is not positive")
+    return value
+
+
 def pairs_of(u: Matrix, alpha: list[int], skew: Matrix) -> Matrix:
     """Return C_ij = U_ij² / (2(α_i + α_j)) + K_ij, rounded up."""
     return [
@@ -1094,9 +1099,7 @@ class SearchTree:
     @functools.cached_property
     def scale(self) -> float:
         """Return what stored numbers are taken times."""
-        scale = self.evidence.number("scale")
-        require(scale > 0, "the scale is not positive")
-        return scale
+        return positive(self.evidence, "scale")
 
     def count(self, options: list[Option]) -> None:
         """Count the least of some bounds: at the present worst, at a grade, or for what it is."""
@@ -1111,7 +1114,7 @@ class SearchTree:
         self, tree: Any, inside: Iterable[int] = (), rest: Iterable[int] | None = None, decided: int | None = None
     ) -> tuple[int, int]:
         """Go through the tree; return how many are fixed out and in at the root with bounds below `decided`."""
-        require(isinstance(tree, list) and 0 < len(tree) <= NODES, "the tree is not a list of nodes")
+        require(isinstance(tree, list) and 0 < len(tree) <= NODES and self.scale > 0, "the tree is not a list of nodes")
         start = list(range(len(self.matrix))) if rest is None else sorted(rest)
         stack, used, fixed = [(0, sorted(inside), start)], {0}, [0, 0]
         while stack:
@@ -1290,12 +1293,10 @@ class Round(NamedTuple):
 
 def round_of(part: Evidence, matrix: Matrix, k: int, bits: int) -> Round:
     """Return what one round of rows says."""
-    n, scale = len(matrix), part.number("scale")
-    require(scale > 0, "the scale is not positive")
+    n, scale = len(matrix), positive(part, "scale")
     inner = part.indices("features", n)
     u, skew, stored = stored_pairs(part, "", scale, len(inner), bits)
-    require(part.number("rest") > 0, "the rest is not positive")
-    shift, rest = fix(scale * part.get("shift").flat[0], bits), max(1, fix(scale * part.number("rest"), bits))
+    shift, rest = fix(scale * part.get("shift").flat[0], bits), max(1, fix(scale * positive(part, "rest"), bits))
     alpha, room = [rest] * n, 0
     full = [[x - shift * (i == j) for j, x in enumerate(row)] for i, row in enumerate(matrix)]
     extra, core = [[0] * n for _ in matrix], plus(on(matrix, inner), u, -1)
@@ -1308,8 +1309,7 @@ def round_of(part: Evidence, matrix: Matrix, k: int, bits: int) -> Round:
         partners = part.indices("partners", n)
         require(not set(partners) & set(inner), "partners are features of the rows")
         across = part.get("across", len(inner), len(partners)).rows()
-        require(part.number("room") > 0, "the room is not positive")
-        room = max(1, fix(scale * part.number("room"), bits))
+        room = max(1, fix(scale * positive(part, "room"), bits))
         for (a, i), (b, j) in itertools.product(enumerate(inner), enumerate(partners)):
             full[i][j] = full[j][i] = fix(scale * across[a][b], bits)
         y = [[matrix[i][j] - full[i][j] for j in partners] for i in inner]
@@ -1362,8 +1362,7 @@ def sdp_dual(problem: Problem, claim: Claim) -> int:
     evidence, n, k = claim.evidence, problem.size, claim.sparsity
     matrix = problem.product_of_factor
     claim.decide(0, 0)
-    if evidence.has("top"):
-        evidence.get("top")
+    evidence.get("top")
     if evidence.has("matrix"):
         chosen = evidence.indices("features", n) if evidence.has("features") else list(range(n))
         m = len(chosen)
