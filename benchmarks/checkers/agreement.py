@@ -3,8 +3,8 @@
     python -m benchmarks.checkers.agreement [--cases 1000] [--workers 1] [--seed 0]
 
 Every certificate that a search proves on the way is a case, and so are alterations of it. They agree where both accept
-or both refuse. Where only one accepts, the case is kept with what each said. A third judge, which tries every support in
-floating point, says whether a bound that was accepted is false. Counts go to benchmarks/results/agreement.json, and
+or both refuse. Where only one accepts, the case is kept with what each said. A third judge, which tries every support
+in floating point, says whether a bound that was accepted is false. Counts go to benchmarks/results/agreement.json, and
 `python -m benchmarks.render` writes the table of docs/exact.md. Nightly: --cases 1000000.
 """
 

@@ -1,6 +1,7 @@
 """Small random problems, and every certificate that searches prove on the way to an answer for them."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -18,30 +19,22 @@ def drawn_data(rng: np.random.Generator) -> tuple[np.ndarray, dict[str, Any]]:
     """Return a table with few features, of one of several kinds, and how it is to become a matrix."""
     rows, size = int(rng.integers(3, 16)), int(rng.integers(3, 11))
     data = rng.standard_normal((rows, 2)) @ rng.standard_normal((2, size)) + rng.standard_normal((rows, size))
-    match int(rng.integers(9)):
-        case 0:
-            return rng.integers(0, 3, (rows, size)).astype(np.int8), {}
-        case 1:
-            half = rng.standard_normal((size, size))
-            return np.round(half + half.T, 3), {"covariance": True}
-        case 2:
-            return np.cov(data.T), {"covariance": True}
-        case 3:
-            return np.round(data, 2), {"scale": True}
-        case 4:
-            return data * 10.0 ** rng.uniform(-4, 4, size), {"center": bool(rng.integers(2))}
-        case 5:
-            holes = data.copy()
-            holes[rng.integers(rows), rng.integers(size)] = np.nan
-            return holes, {"missing": "mean"}
-        case 6:
-            return np.asfortranarray(data.astype(np.float32)), {}
-        case 7:
-            counts = rng.integers(0, 3, (rows, size)).astype(np.int8)
-            counts[rng.integers(rows), rng.integers(size)] = -9
-            return counts, {"missing": "mean"}
-        case _:
-            return data * 10.0 ** rng.uniform(-30, 30), {}
+    counts = rng.integers(0, 3, (rows, size)).astype(np.int8)
+    half = rng.standard_normal((size, size))
+    holes, gaps, hole = data.copy(), counts.copy(), (int(rng.integers(rows)), int(rng.integers(size)))
+    holes[hole], gaps[hole] = np.nan, -9
+    kinds: list[tuple[np.ndarray, dict[str, Any]]] = [
+        (counts, {}),
+        (np.round(half + half.T, 3), {"covariance": True}),
+        (np.cov(data.T), {"covariance": True}),
+        (np.round(data, 2), {"scale": True}),
+        (data * 10.0 ** rng.uniform(-4, 4, size), {"center": bool(rng.integers(2))}),
+        (holes, {"missing": "mean"}),
+        (gaps, {"missing": "mean"}),
+        (np.asfortranarray(data.astype(np.float32)), {}),
+        (data * 10.0 ** rng.uniform(-30, 30), {}),
+    ]
+    return kinds[int(rng.integers(len(kinds)))]
 
 
 def _searches(values: np.ndarray, options: dict[str, Any], rng: np.random.Generator) -> list[Callable[[], Any]]:
@@ -87,9 +80,6 @@ def drawn_certificates(rng: np.random.Generator) -> tuple[np.ndarray, list[Any_]
     """Return a table and certificates about it, of at most one search and at most one of each kind."""
     values, options = drawn_data(rng)
     searches = _searches(values, options, rng)
-    with kept() as found:
-        try:
-            searches[int(rng.integers(len(searches)))]()
-        except CertpcaError:  # data that this call refuses, such as constant columns for correlations
-            pass
+    with kept() as found, suppress(CertpcaError):  # some data are refused, such as constant columns for correlations
+        searches[int(rng.integers(len(searches)))]()
     return values, list({one.kind: one for one in found}.values())
