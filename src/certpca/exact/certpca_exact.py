@@ -575,6 +575,11 @@ def slack_of(vectors: list[Vector]) -> int:
     return sum(2 * square_root(len(z) * dot(z, z)) + len(z) for z in vectors)
 
 
+def close(bound: int, goal: int | None) -> bool:
+    """Say whether a bound misses a claim by so little that other directions c, which are free, may reach it."""
+    return goal is not None and goal < bound < goal + (goal >> 18)
+
+
 def secular(over: Sequence[float], under: Sequence[float]) -> float:
     """Return about the root θ of Σ over / (θ + under) = 1, from the left, by Newton's method for the inverse."""
     theta = 0.0
@@ -599,19 +604,20 @@ def dual_point(columns: list[Vector], evidence: Evidence, h: int, most: int) -> 
     rho = fix(evidence.number("level"), 2 * h)
     level = real(rho, 2 * BITS)
     flat = evidence.get("density", d * (d + 1) // 2).flat
-    if evidence.has("theta"):
-        evidence.get("theta", most)
+    roots = evidence.get("theta", most).flat if evidence.has("theta") else [0.0] * most
     values, vectors = eigen(unpacked(flat, d))
     top = max(values)
     density = [max(x, 1e-14 * top) / (sum(values) or 1.0) for x in values] if top > 0 else [1.0 / d] * d
     found = []
-    for column in columns:
+    for column, stored in zip(columns, roots, strict=True):
         if dot(column, column) <= rho:
             found.append([0] * d)
             continue
         a = [real(x, BITS) for x in column]
         b = [dot(v, a) for v in vectors]
-        theta = secular([p * x * x for p, x in zip(density, b, strict=True)], [level * p for p in density])
+        theta = real(fix(stored, 2 * h), 2 * BITS)
+        if theta <= 0:
+            theta = secular([p * x * x for p, x in zip(density, b, strict=True)], [level * p for p in density])
         weights = [p * x / (theta + level * p) if theta > 0 else x for p, x in zip(density, b, strict=True)]
         c = [dot(weights, across) for across in zip(*vectors, strict=True)]
         found.append(cover(column, lambda v: [rho * x for x in v], c) or column)
@@ -652,7 +658,18 @@ class Level:
             self.matrix[i][i] += extra
         require(below([[-x for x in row] for row in self.matrix], 0), "the level is not semidefinite")
 
-    def cover(self, column: Vector, price: float = 0.0) -> Vector:
+    def turned(self, columns: list[Vector], prices: list[float], found: list[Vector], matrix: Matrix) -> list[Vector]:
+        """Return covers that are a little smaller where this matrix is largest, by other roots θ; any will do."""
+        values, vectors = eigen([[real(x, 2 * BITS) for x in row] for row in matrix])
+        top = vectors[values.index(max(values))]
+
+        def size(z: Vector) -> float:
+            return abs(float(dot(top, (real(x, BITS) for x in z))))
+
+        tries = zip(columns, prices, found, strict=True)
+        return [min(z, self.cover(a, w, 0.97), self.cover(a, w, 1.03), key=size) for a, w, z in tries]
+
+    def cover(self, column: Vector, price: float = 0.0, tilt: float = 1.0) -> Vector:
         """Return a vector whose square covers, as the format suggests; zero where R covers a_i a_iᵀ by itself."""
         a = [real(x, BITS) for x in column]
         full = len(self.frame) == len(a)
@@ -663,7 +680,7 @@ class Level:
         kappa = dot(b, b) + e
         paid = fix(price, 2 * self.h)
         if kappa > 1:
-            y, h = self._direction(b, e, r, real(paid, 2 * BITS))
+            y, h = self._direction(b, e, r, real(paid, 2 * BITS), tilt)
             inner = [
                 dot(y, t) - (0.0 if full else h) * x for t, x in zip(zip(*self.frame, strict=True), g, strict=True)
             ]
@@ -671,46 +688,45 @@ class Level:
             z = cover(column, lambda v: [dot(row, v) + paid * x for row, x in zip(self.matrix, v, strict=True)], c)
             if z:
                 return z
-        return self._multiple(column, kappa)
+        return self._multiple(column, a)
 
-    def _direction(self, b: list[float], e: float, r: float, price: float) -> tuple[list[float], float]:
+    def _direction(self, b: list[float], e: float, r: float, price: float, tilt: float) -> tuple[list[float], float]:
         """Return y and h of the format's text."""
         p, rest = self.weights[:-1], self.weights[-1]
         if not price:
-            theta = secular([*(x * y * y for x, y in zip(p, b, strict=True)), rest * e], self.weights)
+            theta = secular([*(x * y * y for x, y in zip(p, b, strict=True)), rest * e], self.weights) * tilt
             y = [x * y / (theta + x) if theta + x else 0.0 for x, y in zip(p, b, strict=True)]
             return y, rest / (r * (theta + rest)) if theta + rest else 0.0
         p, rest = [max(x, 1e-300) for x in p], max(rest, 1e-300)
         outer = [[price * dot(s, t) + (i == j) for j, t in enumerate(self.frame)] for i, s in enumerate(self.frame)]
+
+        def at(theta: float) -> tuple[list[float], float]:
+            rows = [[x + theta / p[i] * (i == j) for j, x in enumerate(row)] for i, row in enumerate(outer)]
+            return solve(rows, b), 1 / (r * (theta / rest + 1) + price)
+
         theta = 0.0
         for _ in range(40):
-            y = solve([[x + theta / p[i] * (i == j) for j, x in enumerate(row)] for i, row in enumerate(outer)], b)
-            h = 1 / (r * (theta / rest + 1) + price)
+            y, h = at(theta)
             value = dot(b, y) + e * r * h
             slope = sum(x * x / q for x, q in zip(y, p, strict=True)) + e * (r * h) ** 2 / rest
             step = (value - 1) * value / slope if slope else 0.0
             if not abs(step) > 1e-13 * theta:
                 break
             theta = max(theta + step, 0.0)
-        return y, h
+        return at(theta * tilt)
 
-    def _multiple(self, column: Vector, kappa: float) -> Vector:
+    def _multiple(self, column: Vector, a: list[float]) -> Vector:
         """Return √(1 − 1/κ) a for a κ with κR ⪰ aaᵀ, zero where 1 is one."""
         square = [[x * y for y in column] for x in column]
-        for more in (0.0, 2.0**-40, 2.0**-30, 2.0**-20, 2.0**-10):
-            guess = Fraction(max(kappa, 1.0) * (1 + more) if more else 1.0)
+        if below(plus(square, self.matrix, -1), 0):
+            return [0] * len(column)
+        kappa = dot(a, solve([[real(x, 2 * BITS) for x in row] for row in self.matrix], a))
+        for digits in (44, 36, 28, 20):
+            guess = Fraction(max(kappa, 1.0) * (1 + 2.0**-digits))
             scaled = [[guess.numerator * x for x in row] for row in self.matrix]
-            if below(
-                [
-                    [guess.denominator * x - y for x, y in zip(p, q, strict=True)]
-                    for p, q in zip(square, scaled, strict=True)
-                ],
-                0,
-            ):
-                share = 1 - 1 / guess
-                return (
-                    [(x * square_root(int(share * (1 << 128)))) >> 64 for x in column] if share else [0] * len(column)
-                )
+            if below(plus([[guess.denominator * x for x in row] for row in square], scaled, -1), 0):
+                root = square_root(int((1 - 1 / guess) * (1 << 128)))
+                return [(x * root) >> 64 for x in column]
         return column
 
 
@@ -899,11 +915,17 @@ def level_of(problem: Problem, evidence: Evidence) -> Level:
 def l0_level(problem: Problem, claim: Claim) -> int:
     """λ_max(kR + Σ Y_i)."""
     level, k = level_of(problem, claim.evidence), claim.sparsity
+    free = [0.0] * problem.size
     found = [level.cover(a) for a in problem.factor]
-    covers = Covers(found, slack_of(found))
-    rest = covers.slack + problem.epsilon
-    goal = None if claim.goal is None else claim.goal - rest
-    bound = largest(plus(covers.total, level.matrix, k), goal) + rest
+    for again in (True, False):
+        covers = Covers(found, slack_of(found))
+        rest, matrix = covers.slack + problem.epsilon, plus(covers.total, level.matrix, k)
+        bound = largest(matrix, None if claim.goal is None else claim.goal - rest) + rest
+        if not (again and close(bound, claim.goal)):
+            break
+        found = level.turned(problem.factor, free, found, matrix)
+    if claim.kind == "l0-level-random":
+        claim.decide(0, 0)
     decide(problem, claim, list(range(problem.size)), covers, claim.captured - rest - 1, level.matrix)
     return bound
 
@@ -1051,6 +1073,13 @@ class Point(NamedTuple):
     matrix: Matrix
 
 
+def positive(evidence: Evidence, name: str) -> float:
+    """Return a number that must be positive."""
+    value = evidence.number(name)
+    require(value > 0, f"{name} is not positive")
+    return value
+
+
 def pairs_of(u: Matrix, alpha: list[int], skew: Matrix) -> Matrix:
     """Return C_ij = U_ij² / (2(α_i + α_j)) + K_ij, rounded up."""
     return [
@@ -1094,9 +1123,7 @@ class SearchTree:
     @functools.cached_property
     def scale(self) -> float:
         """Return what stored numbers are taken times."""
-        scale = self.evidence.number("scale")
-        require(scale > 0, "the scale is not positive")
-        return scale
+        return positive(self.evidence, "scale")
 
     def count(self, options: list[Option]) -> None:
         """Count the least of some bounds: at the present worst, at a grade, or for what it is."""
@@ -1111,7 +1138,7 @@ class SearchTree:
         self, tree: Any, inside: Iterable[int] = (), rest: Iterable[int] | None = None, decided: int | None = None
     ) -> tuple[int, int]:
         """Go through the tree; return how many are fixed out and in at the root with bounds below `decided`."""
-        require(isinstance(tree, list) and 0 < len(tree) <= NODES, "the tree is not a list of nodes")
+        require(isinstance(tree, list) and 0 < len(tree) <= NODES and self.scale > 0, "the tree is not a list of nodes")
         start = list(range(len(self.matrix))) if rest is None else sorted(rest)
         stack, used, fixed = [(0, sorted(inside), start)], {0}, [0, 0]
         while stack:
@@ -1290,12 +1317,10 @@ class Round(NamedTuple):
 
 def round_of(part: Evidence, matrix: Matrix, k: int, bits: int) -> Round:
     """Return what one round of rows says."""
-    n, scale = len(matrix), part.number("scale")
-    require(scale > 0, "the scale is not positive")
+    n, scale = len(matrix), positive(part, "scale")
     inner = part.indices("features", n)
     u, skew, stored = stored_pairs(part, "", scale, len(inner), bits)
-    require(part.number("rest") > 0, "the rest is not positive")
-    shift, rest = fix(scale * part.get("shift").flat[0], bits), max(1, fix(scale * part.number("rest"), bits))
+    shift, rest = fix(scale * part.get("shift").flat[0], bits), max(1, fix(scale * positive(part, "rest"), bits))
     alpha, room = [rest] * n, 0
     full = [[x - shift * (i == j) for j, x in enumerate(row)] for i, row in enumerate(matrix)]
     extra, core = [[0] * n for _ in matrix], plus(on(matrix, inner), u, -1)
@@ -1308,8 +1333,7 @@ def round_of(part: Evidence, matrix: Matrix, k: int, bits: int) -> Round:
         partners = part.indices("partners", n)
         require(not set(partners) & set(inner), "partners are features of the rows")
         across = part.get("across", len(inner), len(partners)).rows()
-        require(part.number("room") > 0, "the room is not positive")
-        room = max(1, fix(scale * part.number("room"), bits))
+        room = max(1, fix(scale * positive(part, "room"), bits))
         for (a, i), (b, j) in itertools.product(enumerate(inner), enumerate(partners)):
             full[i][j] = full[j][i] = fix(scale * across[a][b], bits)
         y = [[matrix[i][j] - full[i][j] for j in partners] for i in inner]
@@ -1362,8 +1386,7 @@ def sdp_dual(problem: Problem, claim: Claim) -> int:
     evidence, n, k = claim.evidence, problem.size, claim.sparsity
     matrix = problem.product_of_factor
     claim.decide(0, 0)
-    if evidence.has("top"):
-        evidence.get("top")
+    evidence.get("top")
     if evidence.has("matrix"):
         chosen = evidence.indices("features", n) if evidence.has("features") else list(range(n))
         m = len(chosen)
@@ -1408,6 +1431,7 @@ class SetClaim:
     loadings: list[list[float]]
     tree: Any
     evidence: Evidence
+    goal: int
 
 
 def feasible(problem: Problem, claim: SetClaim) -> int:
@@ -1571,23 +1595,33 @@ def set_levels(problem: Problem, claim: SetClaim) -> int:
             require(x >= 0, "a price is negative")
             prices[i] = x
     found = [level.cover(a, w) for a, w in zip(problem.factor, prices, strict=True)]
-    covers = Covers(found, slack_of(found))
-    total, paid = covers.total, sum(fix(x, bits) for x in prices)
+    paid, lifted = sum(fix(x, bits) for x in prices), [[0] for _ in range(d)]
     if evidence.has("lifted"):
-        lifted = evidence.get("lifted", d, None)
-        require(lifted.shape[1] <= d, "more directions are lifted than there are")
-        rows = [[fix(x, problem.h) for x in row] for row in lifted.rows()]
-        total, paid = plus(total, gram(rows), -1), sum(dot(row, row) for row in rows)
-    if claim.kind == "shared-level":
-        height = max(0, largest(level.matrix)) * k[0]
-        return height + paid + min(r, k[0]) * (max(0, largest(total)) + covers.slack) + r * problem.epsilon
-    bounds = {x: max(0, largest(plus(total, level.matrix, x))) + covers.slack for x in set(k)}
-    bound = paid + sum(bounds[x] for x in k) + r * problem.epsilon
+        stored = evidence.get("lifted", d, None)
+        require(stored.shape[1] <= d, "more directions are lifted than there are")
+        lifted = [[fix(x, problem.h) for x in row] for row in stored.rows()]
+        paid += sum(int(dot(row, row)) for row in lifted)
+    bound = together(problem, claim, level, found, gram(lifted)) + paid
+    if close(bound, claim.goal):
+        matrix = plus(plus(gram(list(zip(*found, strict=True))), gram(lifted), -1), level.matrix, max(k))
+        found = level.turned(problem.factor, prices, found, matrix)
+        bound = min(bound, together(problem, claim, level, found, gram(lifted)) + paid)
     if claim.kind == "uncorrelated-level":
         delta = max(problem.delta, 1)
         mu = max(square_root(delta * bound), delta)
         bound += (r - 1) * (bound * delta // mu + 1) + r * (mu + delta)
     return bound
+
+
+def together(problem: Problem, claim: SetClaim, level: Level, found: list[Vector], lifted: Matrix) -> int:
+    """Return what levels prove, but for what is paid by prices and lifted directions."""
+    k, r, covers = claim.sparsities, len(claim.sparsities), Covers(found, slack_of(found))
+    total = plus(covers.total, lifted, -1)
+    if claim.kind == "shared-level":
+        height = max(0, largest(level.matrix)) * k[0]
+        return height + min(r, k[0]) * (max(0, largest(total)) + covers.slack) + r * problem.epsilon
+    bounds = {x: max(0, largest(plus(total, level.matrix, x))) + covers.slack for x in set(k)}
+    return sum(bounds[x] for x in k) + r * problem.epsilon
 
 
 # --- verdicts --------------------------------------------------------------------------------------------------------
@@ -1681,7 +1715,7 @@ def single(problem: Problem, record: dict[str, Any], evidence: Evidence, goal: i
     )
 
 
-def several(problem: Problem, record: dict[str, Any], evidence: Evidence) -> tuple[int, int]:
+def several(problem: Problem, record: dict[str, Any], evidence: Evidence, goal: int) -> tuple[int, int]:
     """Return bound and what is captured for a certificate of several components."""
     kind, what = record.get("kind"), record.get("problem")
     require(isinstance(kind, str) and kind in SET_RULES, f"the kind {kind!r} is unknown")
@@ -1696,7 +1730,7 @@ def several(problem: Problem, record: dict[str, Any], evidence: Evidence) -> tup
     parts = [listed(*x, problem.size) for x in zip(supports, loadings, strict=True)]
     require(all(len(x[0]) <= y for x, y in zip(parts, k, strict=True)), "a component has more loadings than allowed")
     claim = SetClaim(
-        str(kind), str(what), k, [x for x, _ in parts], [x for _, x in parts], record.get("tree"), evidence
+        str(kind), str(what), k, [x for x, _ in parts], [x for _, x in parts], record.get("tree"), evidence, goal
     )
     captured = feasible(problem, claim)
     return max(captured, rule(problem, claim)), captured
@@ -1731,10 +1765,11 @@ def check(record: dict[str, Any], table: list[list[float]], folder: Path) -> Ver
     evidence = Evidence(read_evidence(record, folder))
     problem = Problem(table, how)
     unit = Fraction(4) ** problem.h
+    goal = int(Fraction(upper) * unit // 1)
     if sets:
-        bound, captured = several(problem, record, evidence)
+        bound, captured = several(problem, record, evidence, goal)
     else:
-        bound = single(problem, record, evidence, int(Fraction(upper) * unit // 1))
+        bound = single(problem, record, evidence, goal)
         captured = int(captured_by(problem, *component(record, size)[1:]) // 1)
     found, got = Fraction(bound) / unit, Fraction(captured) / unit
     require(Fraction(upper) >= found, f"the claim is {upper!r}, and {float(found)!r} is what is proved")
