@@ -95,6 +95,11 @@ class Operator(ABC):
         return IN_MEMORY
 
     @property
+    def numbers(self) -> int:
+        """How many numbers a product goes over: entries of the data, or of the matrix where there are none."""
+        return self.size * (self.rows or self.size)
+
+    @property
     def undeflated(self) -> "Operator":
         """The matrix before any component was taken out of it."""
         return self

@@ -17,6 +17,7 @@ from certpca.runtime.arrays import Indices
 from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.checkpoint import Checkpoint, opened
 from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.threads import threads_for
 from certpca.solvers import Solver
 from certpca.verbs.judge import answer, judged
 from certpca.verbs.run_facts import described, run_facts
@@ -169,8 +170,9 @@ def solved_near_one(
         None if states is None else states.part("search"),
         after=progress,
     )
-    candidate = _proposed(operator, count, method, search, rng)
-    found = judged(operator, candidate, progress, refit=refit)
+    with threads_for(operator.numbers):
+        candidate = _proposed(operator, count, method, search, rng)
+        found = judged(operator, candidate, progress, refit=refit)
     status = ending(progress, candidate.status)
     certificate = candidate.certificate
     progress = progress.part(checkpoint=proof_states, after=search)
