@@ -92,7 +92,8 @@ class StreamedCovariance(Covariance):
     def cost(self) -> Cost:
         """A walk over everything, or two; where columns lie together, one for products with FFᵀ."""
         less = self._data.by_columns and self.rows <= self.size
-        return Cost(self.rows * self.size, less, isinstance(self._given, Reader))
+        held = int(self._data.bytes_allowed // (8 * self.rows))
+        return Cost(self.rows * self.size, less, isinstance(self._given, Reader), held)
 
     def factor(self) -> Factor:
         """Give the standardised data themselves, with products by walks over the file."""

@@ -231,11 +231,12 @@ class Auto:
             active.append(SwapSearch(operator, support, diagonal, progress.late))
         while active:
             supports, loadings = (np.array([*each]) for each in zip(*((s.support, s.loadings) for s in active), strict=True))
-            images = np.abs(operator.images(supports, loadings))
+            images = operator.images(supports, loadings)
             going = []
             for search, image in zip(active, images, strict=True):
+                before = search.objective
                 found = search if progress.exhausted else self._moved(operator, search, image, diagonal, progress)
-                if found.objective > search.objective * (1 + 1e-9) and progress.tick(found.objective):
+                if found.objective > before * (1 + 1e-9) and progress.tick(found.objective):
                     going.append(found)
                 else:
                     yield max(search, found, key=lambda item: item.objective)
@@ -244,10 +245,13 @@ class Auto:
     def _moved(
         self, operator: Operator, search: SwapSearch, image: Vector, diagonal: Vector, progress: Progress
     ) -> SwapSearch:
-        """Improve a support on the matrix of features with large entries in its image, or go to the largest."""
+        """Improve a support on the matrix of features with large entries in its image, or by one move."""
         count = min(operator.size, max(CONTENDERS * search.width, FEWEST_CONTENDERS))
-        if count > limits().largest_factored:
-            return SwapSearch(operator, top_k(image, search.width), diagonal, progress.late)
+        if count > min(limits().largest_factored, operator.cost.held):
+            search.look(image)
+            search.move(search.at_once)
+            return search
+        image = np.abs(image)
         image[search.support] = np.inf
         near = top_k(image, count)
         matrix, places = ExplicitOperator(operator.submatrix(near), None), np.searchsorted(near, search.support)
