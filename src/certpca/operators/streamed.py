@@ -48,6 +48,8 @@ class StreamedCovariance(Covariance):
         """How often the file has been read so far, by whoever uses the same reader."""
         return float(self._data.passes)
 
+    walks = passes
+
     @cached_property
     def _formed(self) -> ExplicitOperator | None:
         """The matrix, where there are many more rows than features and rows lie together: one walk in place of many."""
@@ -79,7 +81,7 @@ class StreamedCovariance(Covariance):
 
     @property
     def _by_parts(self) -> type[Operator]:
-        """Who answers questions about few columns: a product with a row file is one walk, as reading some columns is."""
+        """Who answers questions about few columns: with a row file a product is one walk, as reading columns is."""
         return Covariance if self._data.by_columns and self._formed is None else Operator
 
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:

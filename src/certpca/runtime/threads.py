@@ -31,13 +31,13 @@ _helpers: ThreadPoolExecutor | None = None  # of this process, made when they ar
 
 
 def threads_allowed() -> int:
-    """Return how many threads compiled loops may use here: what the user said, or one for each core, below any limit."""
+    """Return how many threads compiled loops may use here: what the user said, or one a core, below any limit."""
     most = _most.get()
     return _cores() if most is None else min(most, _cores())
 
 
 def _cores() -> int:
-    """Return what environment variables say, as those who start several processes set them, or what this process has."""
+    """Return what environment variables say, as who starts several processes sets them, or what this process has."""
     for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
         said = os.environ.get(name, "").partition(",")[0].strip()  # a list is for levels of nesting
         if said.isdigit() and int(said) > 0:
@@ -94,7 +94,7 @@ def threads_for(numbers: float) -> Iterator[None]:
 
 
 class _BlasThreads:
-    """The threads of BLAS, which belong to the process: the least that any caller asks for now, and never more than before.
+    """The threads of BLAS, which belong to the process: the least that any caller asks for, never more than before.
 
     Callers in several threads come and go in any order, so that who ends last puts back what was there before all.
     """

@@ -91,7 +91,7 @@ class SwapSearch:
         return max(1, self.width // 8)
 
     def move(self, together: int) -> int:
-        """Threshold, or where that does not help swap; return how many swaps to try next time, or 0 if nothing helped."""
+        """Threshold, or where that does not help swap; return how many swaps to try next, or 0 if nothing helped."""
         if self.threshold():
             return together
         swaps = self.improving_swaps()
@@ -169,9 +169,7 @@ class SwapSearch:
         return True
 
 
-def polished(
-    search: SwapSearch, progress: Progress, known: Callable[[Indices], bool] = lambda _: False
-) -> SwapSearch:
+def polished(search: SwapSearch, progress: Progress, known: Callable[[Indices], bool] = lambda _: False) -> SwapSearch:
     """Threshold while that helps, then swap; several swaps at a time while that works.
 
     It ends at a support that is `known`, from where others have gone on before.
