@@ -238,6 +238,54 @@ def versions() -> str | None:
     return "\n".join(lines)
 
 
+def auto_speed() -> str | None:
+    """Return what the default captures beside the quickest solver and beside itself before."""
+    found, before = _results("auto"), _results("auto_before")
+    if found is None:
+        return None
+    known = {(row["data"], row["sparsity"]): row["auto"] for row in (before or {"rows": []})["rows"] if "auto" in row}
+    lines = [
+        "| data | features | k | `auto` f | s | walks (vectors) | `svd-threshold` f | s | `auto` before: s "
+        "| objective, now / before − 1 |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for row in found["rows"]:
+        if "auto" not in row:
+            continue
+        auto, quick = row["auto"], row["svd-threshold"]
+        old = known.get((row["data"], row["sparsity"]))
+        change = "– | –" if old is None else f"{old['seconds']:.3g} | {auto['objective'] / old['objective'] - 1:.1e}"
+        lines.append(
+            f"| {row['data']} | {row['features']:,} | {row['sparsity']:,} | {auto['f']:.6f} | {auto['seconds']:.3g} "
+            f"| {auto['walks']} ({auto['vectors']}) | {quick['f']:.6f} | {quick['seconds']:.3g} | {change} |"
+        )
+    return "\n".join(lines)
+
+
+def threads() -> str | None:
+    found = _results("threads")
+    if found is None:
+        return None
+    lines = ["| job | one thread s | as installed s | ratio |", "|---|--:|--:|--:|"]
+    lines += [
+        f"| {row['job']} | {row['one']:.3g} | {row['default']:.3g} | {row['ratio']:.2f} |" for row in found["rows"]
+    ]
+    return "\n".join(lines)
+
+
+def memory() -> str | None:
+    found = _results("memory")
+    if found is None:
+        return None
+    lines = ["| data | MB | job | MB taken, data included | times the data beyond 100 MB |", "|---|--:|---|--:|--:|"]
+    lines += [
+        f"| {row['data']}, k = {row['sparsity']} | {row['bytes'] / 1e6:.3g} | `{row['job']}` | {row['taken'] / 1e6:.0f} "
+        f"| {max(row['times'], 0):.1f} |"
+        for row in found["rows"]
+    ]
+    return "\n".join(lines)
+
+
 def path_cost() -> str | None:
     found = _results("path")
     if found is None or "everything_over_one" not in found:
@@ -487,7 +535,15 @@ TABLES: dict[str, dict[str, Callable[[], str | None]]] = {
         "dask-killed": dask_killed,
         "dask-forms": dask_forms,
     },
-    "docs/costs.md": {"path": path_cost, "kernel": kernel, "device": device, "versions": versions},
+    "docs/costs.md": {
+        "auto": auto_speed,
+        "threads": threads,
+        "memory": memory,
+        "path": path_cost,
+        "kernel": kernel,
+        "device": device,
+        "versions": versions,
+    },
     "docs/limits.md": {"limits": limits},
     "docs/gaps.md": {"gaps": gaps},
 }
