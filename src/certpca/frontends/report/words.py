@@ -5,6 +5,7 @@ import math
 from certpca.checker.rules import rules
 from certpca.frontends.report.facts import Facts
 from certpca.results.certificate import PROVED_OPTIMAL
+from certpca.results.solution import Solution
 from certpca.runtime import rounded
 
 NBSP = "\u00a0"
@@ -64,9 +65,8 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def feature_names(facts: Facts) -> list[str]:
+def feature_names(solution: Solution) -> list[str]:
     """Name the features of the support; a feature without a name goes by its index."""
-    solution = facts.solution
     if solution.names is None:
         return [f"feature {index}" for index in solution.support]
     return [name or f"feature {index}" for name, index in zip(solution.names, solution.support, strict=True)]

@@ -9,8 +9,10 @@ import numpy as np
 from certpca.checker.set_rules import rules
 from certpca.frontends.report.blocks import Block, Chart, Command, Document, FactList, Paragraph, Section, Table
 from certpca.frontends.report.compose import subtitle, version
+from certpca.frontends.report.links import links_of
+from certpca.frontends.report.sections import data, metadata, scores
 from certpca.frontends.report.sets.facts import SetFacts
-from certpca.frontends.report.words import NBSP, duration, number, percent_down, percent_up
+from certpca.frontends.report.words import NBSP, duration, feature_names, number, percent_down, percent_up
 from certpca.results.certificate import PROVED_OPTIMAL
 from certpca.results.component_set import GREEDY, ComponentSet
 from certpca.results.set_certificate import PROBLEMS
@@ -35,7 +37,9 @@ def compose_set(facts: SetFacts, *, title: str | None = None, when: datetime | N
         sections=[
             Section("Components", _components(facts)),
             Section("Certificate", _certificate(facts)),
-            Section("Loadings", _loadings(found)),
+            Section("Loadings", _loadings(facts)),
+            *(Section(part.TITLE, part.blocks(facts)) for part in (scores, metadata) if part.applies(facts)),
+            Section(data.TITLE, data.blocks(facts)),
             Section("How it was computed", _computation(found)),
             Section("Check it yourself", _commands(facts)),
         ],
@@ -171,15 +175,29 @@ def _certificate(facts: SetFacts) -> list[Block]:
     return [Paragraph(meaning), FactList(rows)]
 
 
-def _loadings(found: ComponentSet) -> list[Block]:
+def _loadings(facts: SetFacts) -> list[Block]:
     tables: list[Block] = []
-    for j, part in enumerate(found.components):
+    for j, part in enumerate(facts.components.components):
         order = np.argsort(-np.abs(part.loadings), kind="stable")[:LISTED]
-        names = part.names or tuple(f"feature {index}" for index in part.support)
+        names = feature_names(part)
         rows = [[names[i], str(part.support[i]), f"{part.loadings[i]:+.6f}".replace("-", "−")] for i in order]
         title = f"Component {j + 1}: {len(rows):,} of {part.support.size:,} loadings"
-        tables.append(Table(["feature", "index", "loading"], rows, folded=title, texts=1))
-    return tables
+        links = links_of(names, genes=facts.genes)
+        name = f"loadings-{j + 1}"
+        tables.append(Table(["feature", "index", "loading"], rows, folded=title, texts=1, links=links, name=name))
+    return [*tables, _tidy(facts)]
+
+
+def _tidy(facts: SetFacts) -> Table:
+    """List the loadings of all components in one table, a line for each."""
+    rows = [
+        [name, str(index), str(j + 1), f"{loading:+.6f}".replace("-", "−"), "positive" if loading > 0 else "negative"]
+        for j, part in enumerate(facts.components.components)
+        for name, index, loading in zip(feature_names(part), part.support, part.loadings, strict=True)
+    ]
+    links = links_of([row[0] for row in rows], genes=facts.genes)
+    header = ["feature", "index", "component", "loading", "sign"]
+    return Table(header, rows[:LISTED], folded="All components in one table", texts=1, links=links, name="all-loadings")
 
 
 def _computation(found: ComponentSet) -> list[Block]:
@@ -197,10 +215,10 @@ def _computation(found: ComponentSet) -> list[Block]:
 
 def _commands(facts: SetFacts) -> list[Block]:
     files, found = facts.files, facts.components
-    data = files.data or "DATA"
+    where = files.data or "DATA"
     placeholder = "" if files.data else " Put the file with the data in place of DATA."
     if found.certificate is not None and files.certificate:
-        line = shlex.join(["certpca", "verify", files.certificate, data, *files.reading_options])
+        line = shlex.join(["certpca", "verify", files.certificate, where, *files.reading_options])
         text = (
             "The certificate and its evidence lie beside the result. The checker prepares the data by itself and "
             f"recomputes every number; its exit status is 0 only if the claim holds.{placeholder}"
@@ -211,6 +229,6 @@ def _commands(facts: SetFacts) -> list[Block]:
         return [Paragraph(text), Command("certpca.verify(components.certificate, data)")]
     together = "disjoint" if found.together == GREEDY else found.together
     counts = ",".join(map(str, found.sparsities if together != "shared" else found.sparsities[:1]))
-    asked = ["certpca", "decompose", data, *files.data_options, "-r", str(len(found.components)), "-k", counts]
+    asked = ["certpca", "decompose", where, *files.data_options, "-r", str(len(found.components)), "-k", counts]
     line = shlex.join([*asked, "--together", together, "--certify", "--output", "components.json"])
     return [Paragraph(f"To prove an upper bound for a set:{placeholder}"), Command(line)]
