@@ -597,6 +597,7 @@ def test_scores_of_several_components_are_those_of_the_data(rng, tmp_path):
             InvalidDataError,
             "'age' of the metadata has 2 values, but there are 30 samples",
         ),
+        ({"metadata": ["age"]}, InvalidDataError, "metadata must be a DataFrame"),
         ({"genes": "yes"}, InvalidProblemError, "genes must be True or False"),
         ({"subsamples": 3}, InvalidProblemError, "subsamples"),
     ],

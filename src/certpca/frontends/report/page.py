@@ -156,7 +156,7 @@ def _bar(bar: Bar, largest: float, low: float, links: Mapping[str, str], *, mark
 def _chart(block: Chart) -> str:
     from certpca.plots import inline_svg
 
-    told = {"title": block.title, "words": block.words, "tips": block.tips}
+    told: dict[str, Any] = {"title": block.title, "words": block.words, "tips": block.tips}
     drawing, keys = inline_svg(block.plot, *block.values, **told, **block.settings)
     lines = "".join(f"<li>{key}<bdi>{as_html(text)}</bdi></li>" for key, text in keys)
     legend = f'<ul class="legend">{lines}</ul>' if lines else ""

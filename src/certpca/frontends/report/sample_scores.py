@@ -78,9 +78,9 @@ def of_several(components: ComponentSet, operator: Operator) -> tuple[Scores | N
     return Scores(np.stack(along, axis=1), tuple(map(float, components.explained_variance_ratio))), ""
 
 
-def checked_about_samples(samples: int | None, **given: Any) -> dict[str, tuple[str, ...] | None]:
+def checked_about_samples(samples: int | None, **given: Any) -> dict[str, Any]:
     """Return labels and names as texts, one for each sample."""
-    checked: dict[str, tuple[str, ...] | None] = {}
+    checked: dict[str, Any] = {}
     for what, values in given.items():
         one = {"labels": "label", "sample_names": "name"}[what]
         if values is None:
@@ -100,8 +100,11 @@ def with_metadata(scores: Scores, metadata: Mapping[str, Sequence[Any]] | Any | 
     """Compare the scores with columns of metadata; those that cannot be compared are listed."""
     if metadata is None:
         return scores
+    if not hasattr(metadata, "keys"):
+        msg = "metadata must be a DataFrame, or a dictionary with a column for each name"
+        raise InvalidDataError(msg)
     columns, left_out = {}, []
-    for name in metadata:
+    for name in metadata.keys():  # noqa: SIM118  # a DataFrame has these too
         values = [_read(value) for value in metadata[name]]
         try:
             associations(scores.table, {str(name): values})

@@ -20,7 +20,14 @@ from certpca.results.solution import Solution
 from certpca.runtime.atomic_write import require_writable, write_text_whole
 from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.errors import InvalidProblemError
-from certpca.verbs.validation import checked_flag, checked_limits, checked_whole, named_arguments, refuse_without_effect
+from certpca.verbs.validation import (
+    checked_flag,
+    checked_halves,
+    checked_limits,
+    checked_whole,
+    named_arguments,
+    refuse_without_effect,
+)
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".png": "png", ".svg": "svg"}
 
@@ -162,6 +169,8 @@ def write_report(
     form = report_format(target, form)
     checked_whole(largest, "largest", 1)
     checked_flag(genes, "genes")
+    if subsamples is not None:
+        checked_halves(subsamples)
     require_writable(target)
     by_default = EXTRA_SECONDS if time_limit is None and budget is None else time_limit
     progress = checked_limits(by_default, budget, listener)
