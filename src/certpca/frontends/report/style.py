@@ -40,7 +40,7 @@ border-radius:0 6px 6px 0}
 .figures div{display:flex;flex-direction:column-reverse;justify-content:flex-end}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 caption{text-align:left;padding-bottom:.4rem}
-.table{display:inline-block;vertical-align:top;max-width:100%;margin:.5rem 2rem .5rem 0}.scroll{overflow-x:auto}
+.table{display:inline-block;vertical-align:top;max-width:100%;margin:.5rem 0}.scroll{overflow-x:auto}
 .plain th,.plain td{padding:.25rem .9rem .25rem 0;text-align:right;border-bottom:1px solid var(--line);font-weight:400}
 .plain thead th{color:var(--soft);font-size:.875rem;vertical-align:bottom}
 .plain .text{text-align:left;overflow-wrap:anywhere;min-width:7rem}
@@ -56,7 +56,7 @@ overflow-wrap:anywhere}
 .facts{display:grid;grid-template-columns:minmax(9rem,14rem) 1fr;gap:.3rem 1.25rem;margin:.75rem 0}
 .facts dt{color:var(--soft)}.facts dd{margin:0;overflow-wrap:anywhere}
 figure{display:inline-block;vertical-align:top;margin:1rem 0;width:min(100%,40rem)}
-@media (min-width:60rem){figure{padding-right:1.5rem}}
+@media (min-width:60rem){figure,.table{padding-right:2rem}}
 .chart{display:block;width:100%;height:auto;font:11.5px system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif}
 .chart,.key{stroke-linejoin:round;stroke-linecap:butt}
 .legend{display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;list-style:none;margin:.25rem 0;padding:0;font-size:.875rem}
