@@ -130,6 +130,11 @@ class Facts:
     genes: bool = False
 
     @property
+    def about(self) -> str:
+        """Whether the report is on one component or on several."""
+        return "one"
+
+    @property
     def refused(self) -> bool:
         """Whether the data contradict the result."""
         return self.check is not None and bool(self.check.refusal)

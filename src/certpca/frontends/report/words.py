@@ -84,6 +84,30 @@ def certificate_state(facts: Facts) -> str:
     return "optimal" if solution.gap <= PROVED_OPTIMAL else "gap"
 
 
+def title(facts: Facts) -> str:
+    """Say of how many features the component is."""
+    return f"Sparse principal component: {facts.solution.support.size:,} of {facts.solution.size:,} features"
+
+
+def figures(facts: Facts) -> list[tuple[str, str]]:
+    """Return the numbers that stand at the top."""
+    solution = facts.solution
+    if facts.refused:  # numbers this large are believed
+        return []
+    numbers = [
+        (percent_down(solution.explained_variance_ratio), "of the variance explained"),
+        (f"{solution.support.size:,} of {solution.size:,}", "features used"),
+    ]
+    if not math.isnan(solution.relative_objective):  # a limit may have left no time for it
+        numbers.append((percent(solution.relative_objective, 1), "of what a component with all features captures"))
+    state = certificate_state(facts)
+    if state == "optimal":
+        numbers.append((f"0{NBSP}%", "gap to the best possible (below one millionth)"))
+    elif state == "gap":
+        numbers.append((percent_up(solution.gap), "gap to the best possible, at most"))
+    return numbers
+
+
 def share_of_variance(facts: Facts, value: float, *, up: bool = False) -> str:
     """Write a variance as a share of the total, or as a number where the total is not known; bounds are rounded up."""
     if not facts.trace > 0:

@@ -11,8 +11,7 @@ from certpca.frontends.report.facts import EXTRA_SECONDS, LARGEST, Facts, Files,
 from certpca.frontends.report.markdown import to_markdown
 from certpca.frontends.report.page import to_html
 from certpca.frontends.report.picture import save_picture
-from certpca.frontends.report.sets.compose import compose_set
-from certpca.frontends.report.sets.facts import SetFacts, gather_set
+from certpca.frontends.report.set_facts import SetFacts, gather_set
 from certpca.intake import DataOptions
 from certpca.results.component_set import ComponentSet
 from certpca.results.path import Path as SparsityPath
@@ -181,7 +180,7 @@ def write_report(
             solution, data, files, labels=labels, sample_names=sample_names, metadata=metadata, **options
         )
         together = replace(together, largest=largest, genes=genes)
-        _write(compose_set(together, title=title), target, form)
+        _write(compose(together, title=title), target, form)
         return together
     facts = gather(
         solution,

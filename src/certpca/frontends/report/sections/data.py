@@ -2,11 +2,12 @@
 
 from certpca.frontends.report.blocks import Block, FactList
 from certpca.frontends.report.facts import Facts
-from certpca.frontends.report.sets.facts import SetFacts
+from certpca.frontends.report.set_facts import SetFacts
 from certpca.frontends.report.words import number, percent
 
 ORDER = 50
 TITLE = "Data"
+ABOUT = "both"
 
 
 def blocks(facts: Facts | SetFacts) -> list[Block]:

@@ -2,11 +2,12 @@
 
 from certpca.frontends.report.blocks import Block, Chart, Paragraph, Table
 from certpca.frontends.report.facts import Facts
-from certpca.frontends.report.sets.facts import SetFacts
+from certpca.frontends.report.set_facts import SetFacts
 from certpca.frontends.report.words import number
 
 ORDER = 45
 TITLE = "Metadata"
+ABOUT = "both"
 
 
 def applies(facts: Facts | SetFacts) -> bool:

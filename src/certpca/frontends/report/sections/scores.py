@@ -6,12 +6,13 @@ from certpca.frontends.report.blocks import Block, Chart, Paragraph
 from certpca.frontends.report.escape import LONGEST_NAME, plain, shortened
 from certpca.frontends.report.facts import Facts
 from certpca.frontends.report.sample_scores import Scores
-from certpca.frontends.report.sets.facts import SetFacts
+from certpca.frontends.report.set_facts import SetFacts
 from certpca.frontends.report.words import counted, number, percent
 from certpca.results.solution import Solution
 
 ORDER = 40
 TITLE = "Scores"
+ABOUT = "both"
 
 
 def applies(facts: Facts | SetFacts) -> bool:

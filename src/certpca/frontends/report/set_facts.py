@@ -87,6 +87,11 @@ class SetFacts:
         return self.components.trace
 
     @property
+    def about(self) -> str:
+        """Whether the report is on one component or on several."""
+        return "several"
+
+    @property
     def refused(self) -> bool:
         """Whether data or certificate contradict the components."""
         return bool(self.refusal)
