@@ -108,6 +108,14 @@ def test_settings_without_meaning_are_refused(data: str, settings: dict[str, Any
         certpca.choose_components(given, **settings)
 
 
+def test_data_that_stay_in_a_file_are_answered_with_another_method(tmp_path):
+    np.save(tmp_path / "data.npy", planted(60, 20, 1))
+    there = certpca.open_npy(tmp_path / "data.npy")
+    with pytest.raises(InvalidProblemError, match='in a file that is read by columns; use method="gavish-donoho"'):
+        certpca.choose_components(there)
+    assert certpca.choose_components(there, method="gavish-donoho").n_components == 1
+
+
 def test_plot_marks_the_recommendation():
     from matplotlib.figure import Figure
 
