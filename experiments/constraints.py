@@ -143,7 +143,7 @@ def _table(rows: list[dict[str, Any]]) -> list[str]:
     ]
     head = ["data", "constraint", "features", "k", "captured", "of the free one", "proved gap", "kind", "seconds"]
     said = (
-        f"Each problem had at most {SECONDS} s, answer and proof included, to a gap of 1 % (small ones: none); "
+        f"Each problem had up to {SECONDS} s, answer and proof included, to a gap of 1 % (small ones to the optimum); "
         "every certificate was verified. *Two features in*: the two of smallest variance that the free component does "
         "not have. *Its own features out*: what is best without the features of the free component. *Pairs*: diameter "
         "and length, moisture and density, ... of the pit props; elsewhere each two neighbouring columns."

@@ -53,6 +53,13 @@ def test_a_solution_shows_loadings_and_what_is_proved(data):
     assert "upper bound" not in shown(whole)
 
 
+def test_constraints_are_shown_with_what_is_proved_under_them(data):
+    found = certpca.solve(data, 3, certify=True, include=[4], nonnegative=True, target_gap=0.5)
+    for result in (found, found.certificate):
+        assert "feature 4 forced in; no negative loadings" in shown(result)
+    assert "constraints" not in shown(certpca.solve(data, 3))
+
+
 def test_names_are_never_markup():
     names = [EVIL, "b"]
     text = certpca.solve(np.diag([2.0, 1.0]), 2, covariance=True, names=names)._repr_html_()

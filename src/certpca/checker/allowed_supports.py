@@ -11,6 +11,7 @@ from certpca.checker.numbers import Indices, Vector
 from certpca.results.constraints import FREE, Constraints
 
 TRIED = 20  # choices looked at for each that may be listed
+COST = 1e4  # of looking at one, in multiplications
 
 
 class AllowedSupports:
@@ -57,6 +58,10 @@ class AllowedSupports:
             if not taken[place] and int(mine.sum()) + int(taken.sum()) <= budget:
                 taken |= mine
         return free[taken]
+
+    def cost(self, free: Indices, most: int) -> float:
+        """Return what `unions` may cost, in multiplications."""
+        return COST * min(TRIED * most, 2.0 ** min(free.size, 60))
 
     def unions(self, free: Indices, budget: int, most: int) -> list[Indices] | None:
         """Return the choices of free features that fit the budget, with room for no other; None if too many."""

@@ -68,6 +68,7 @@ class Columns:
         largest = np.empty(self.size)
         entries = None if source.weights is not None else entries_of(self._values)
         self._roots, self._shares = _roots_of(source.weights, self.rows)
+        self._idle = None if self._shares is None else np.flatnonzero(self._shares == 0)
         if entries is not None and source.missing is None and np.isfinite(entries.values).all():
             largest, self._gaps[:] = entries.largest(), False
         else:  # some may be missing, or a code says so, which sparse tables do not take
@@ -114,11 +115,16 @@ class Columns:
     def _read(self, columns: slice, chosen: Any) -> tuple[Vector, Mask | None]:
         stored = stored_columns(self._values, columns, chosen)
         raw = np.array(stored, dtype=np.float64)
-        if not self._gaps[columns].any():
-            return raw, None
-        missing = self._source.missing
-        require_codes(missing, stored)
-        return raw, np.asarray(np.isnan(raw) if missing is None else stored == missing)
+        hole = None
+        if self._gaps[columns].any():
+            missing = self._source.missing
+            require_codes(missing, stored)
+            hole = np.asarray(np.isnan(raw) if missing is None else stored == missing)
+        if self._idle is not None:
+            # What weighs nothing must not decide by what power of two the others are divided: these could vanish.
+            require(not bool(np.isinf(raw[self._idle]).any()), "the data have values that are not finite")
+            raw[self._idle] = 0.0
+        return raw, hole
 
     def _measured(self, columns: slice) -> tuple[Vector, Vector, Vector, Vector]:
         """Return mean, scale, error and squared length of each column, after centring and scaling."""

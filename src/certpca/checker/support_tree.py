@@ -283,6 +283,7 @@ class SupportTree:
 
     def _list(self, node: _Node, budget: int) -> float:
         if self.allowed.grouped:
+            self.prepared.work.spend(self.allowed.cost(node.free, MOST_LISTED))
             unions = self.allowed.unions(node.free, budget, MOST_LISTED)
             require(unions is not None, f"a leaf lists more than {MOST_LISTED:,} supports")
             return max(self._eigenvalue(np.append(node.inside, union), node.inside) for union in unions or [])

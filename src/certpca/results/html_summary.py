@@ -9,6 +9,7 @@ from certpca.runtime.rounded import down, percent_down, percent_up, up
 if TYPE_CHECKING:
     from certpca.results.certificate import Certificate
     from certpca.results.component_set import ComponentSet
+    from certpca.results.constraints import Constraints
     from certpca.results.solution import Solution
 
 MOST = 20  # loadings that are listed
@@ -37,6 +38,7 @@ def table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
 def of_solution(solution: "Solution") -> str:
     """Return a component with its largest loadings."""
     facts = [
+        *_asked(solution.constraints),
         ("objective", safe(down(solution.objective))),
         ("explained variance", f"{safe(percent_down(solution.explained_variance_ratio))} of the total"),
         *_proved(solution.upper_bound, solution.gap, solution.certificate is not None),
@@ -51,6 +53,7 @@ def of_certificate(certificate: "Certificate") -> str:
     """Return a bound, and how to have it checked."""
     facts = [
         ("sparsity", f"{certificate.sparsity} of {certificate.size} features"),
+        *_asked(certificate.constraints),
         ("objective", safe(down(certificate.objective))),
         *_proved(certificate.upper_bound, certificate.gap, True),
         ("kind", safe(certificate.kind)),
@@ -75,6 +78,10 @@ def of_components(found: "ComponentSet") -> str:
     count = f"{len(found.components)} component{'s' if len(found.components) > 1 else ''}"
     title = f"<p><b>{count} of {found.size} features</b>, {sentence(found.description)}</p>"
     return f"<div>{title}{table(rows, head)}<p>{sentence(found.verdict())}</p></div>"
+
+
+def _asked(constraints: "Constraints") -> list[tuple[str, str]]:
+    return [("constraints", sentence(constraints))] if constraints else []
 
 
 def _proved(bound: float, gap: float, proved: bool) -> list[tuple[str, str]]:
