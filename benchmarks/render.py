@@ -522,6 +522,38 @@ def _limited(row: dict[str, Any] | None) -> str:
     return f"{row['seconds']:.1f}" if row["seconds"] <= allowed else f"**{row['seconds']:.1f}**"
 
 
+def exact() -> str | None:
+    """Return what the exact checker confirms, and how long it takes."""
+    found = _results("exact")
+    if found is None:
+        return None
+    lines = ["| data | features | k | kind | gap | ours, s | exact, s | |", "|---|--:|---|---|--:|--:|--:|---|"]
+    for row in found["rows"]:
+        k = row["sparsity"] if isinstance(row["sparsity"], int) else ", ".join(map(str, row["sparsity"]))
+        what = f"{k} {row['problem']}" if row["problem"] else k
+        times = f"{row['first_seconds']:.2f} | {row['exact_seconds']:.1f}"
+        end = "**not confirmed**" if row["refused"] else "confirmed"
+        lines.append(
+            f"| {row['data']} | {row['features']} | {what} | {row['kind']} | {row['gap']:.1e} | {times} | {end} |"
+        )
+    return "\n".join(lines)
+
+
+def agreement() -> str | None:
+    """Return how often the two checkers say the same, by kind."""
+    found = _results("agreement")
+    if found is None:
+        return None
+    verdicts = list(dict.fromkeys(["both accept", "both refuse", *(row["verdict"] for row in found["rows"])]))
+    kinds = sorted({row["kind"] for row in found["rows"]})
+    lines = [f"| kind | {' | '.join(verdicts)} |", "|---|" + "--:|" * len(verdicts)]
+    for kind in kinds:
+        cells = [sum(r["count"] for r in found["rows"] if (r["kind"], r["verdict"]) == (kind, v)) for v in verdicts]
+        lines.append(f"| {kind} | {' | '.join(str(cell or '–') for cell in cells)} |")
+    said = f"{found['cases']:,} certificates of {found['problems']:,} problems: {found['disagreements']} disagreements"
+    return f"{said}, {found['false']} false bounds accepted.\n\n" + "\n".join(lines)
+
+
 TABLES: dict[str, dict[str, Callable[[], str | None]]] = {
     "README.md": {"peers": peers, "certificates": certificates},
     "docs/semidefinite.md": {"ladder": ladder, "constants": constants},
@@ -546,6 +578,7 @@ TABLES: dict[str, dict[str, Callable[[], str | None]]] = {
     },
     "docs/limits.md": {"limits": limits},
     "docs/gaps.md": {"gaps": gaps},
+    "docs/exact.md": {"exact": exact, "agreement": agreement},
 }
 
 

@@ -63,7 +63,7 @@ def is_false(file: Path, values: np.ndarray) -> bool:
     if "sparsity" not in fields:
         return False
     matrix = exact_matrix(Source(values=values, **fields["normalisation"]))
-    best = brute_force(matrix, fields["sparsity"])[0]
+    best = brute_force(matrix, fields["sparsity"])[0]  # type: ignore[no-untyped-call]
     return bool(best > fields["upper_bound"] * (1 + 1e-9) + 1e-12 * np.abs(matrix).max())
 
 

@@ -89,7 +89,7 @@ def _in_loadings(fields: dict[str, Any], rng: np.random.Generator) -> None:
 def _in_normalisation(fields: dict[str, Any], values: np.ndarray, rng: np.random.Generator) -> None:
     how = fields["normalisation"]
     name = str(rng.choice(sorted(how)))
-    others = {"kind": ["matrix", "data"], "center": [True, False], "scale": [True, False, "2pq"]}
+    others: dict[str, list[Any]] = {"kind": ["matrix", "data"], "center": [True, False], "scale": [True, False, "2pq"]}
     others |= {"divisor": [1.0, 2.0, 99.0, 1.5], "missing": [None, -9, -1], "fill_missing": [True, False]}
     how[name] = others[name][int(rng.integers(len(others[name])))]
     if rng.integers(4):

@@ -1,4 +1,4 @@
-"""The parts that conclusions rest on: what they prove is true, in exact arithmetic; and what is read is what is there."""
+"""The parts that conclusions rest on: what they prove is true in exact arithmetic, and what is read is there."""
 
 import ast
 import itertools
@@ -125,7 +125,7 @@ def test_corners_reach_as_far_as_all_counts(k: int, others: int, ranges: list[tu
     assert bool(found) == bool(every)
     for signs in itertools.product((-1, 1, 2), repeat=len(ranges)):
         value = [sum(s * x for s, x in zip(signs, c, strict=True)) for c in every]
-        assert max(value, default=0) == max((sum(map(exact.mul, signs, c[1:])) for c in found), default=0)
+        assert max(value, default=0) == max((exact.dot(signs, c[1:]) for c in found), default=0)
 
 
 @pytest.mark.parametrize("how", ["C", "F", ">", "f4", "int", "csv", "csr", "csc", "npz"])
