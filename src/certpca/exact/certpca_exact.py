@@ -715,19 +715,28 @@ class Level:
             theta = max(theta + step, 0.0)
         return at(theta * tilt)
 
+    @functools.cached_property
+    def _spectrum(self) -> tuple[list[float], list[list[float]], int]:
+        """Return about the eigenvalues and eigenvectors of R, and a proved lower bound of the former, or 0."""
+        values, vectors = eigen([[real(x, 2 * BITS) for x in row] for row in self.matrix])
+        low = fix(max(min(values), 0.0) / 2, 2 * BITS)
+        return values, vectors, low if below([[-x for x in row] for row in self.matrix], -low) else 0
+
     def _multiple(self, column: Vector, a: list[float]) -> Vector:
-        """Return √(1 − 1/κ) a for a κ with κR ⪰ aaᵀ, zero where 1 is one."""
-        square = [[x * y for y in column] for x in column]
-        if below(plus(square, self.matrix, -1), 0):
+        """Return √(1 − 1/κ) a, zero where κ ≤ 1, for κ = yᵀRy + 2yᵀs + |s|²/λ_min(R) ≥ aᵀR⁻¹a, s = a − Ry, any y."""
+        values, vectors, low = self._spectrum
+        if not low:
+            return column
+        parts = [dot(v, a) / x for x, v in zip(values, vectors, strict=True)]
+        y = [fix(dot(parts, across), BITS) for across in zip(*vectors, strict=True)]
+        image = [dot(row, y) for row in self.matrix]
+        rest = [(x << 2 * BITS) - t for x, t in zip(column, image, strict=True)]
+        unit = 1 << 4 * BITS
+        kappa = dot(y, image) + 2 * dot(y, rest) + dot(rest, rest) // low + 1
+        if kappa <= unit:
             return [0] * len(column)
-        kappa = dot(a, solve([[real(x, 2 * BITS) for x in row] for row in self.matrix], a))
-        for digits in (44, 36, 28, 20):
-            guess = Fraction(max(kappa, 1.0) * (1 + 2.0**-digits))
-            scaled = [[guess.numerator * x for x in row] for row in self.matrix]
-            if below(plus([[guess.denominator * x for x in row] for row in square], scaled, -1), 0):
-                root = square_root(int((1 - 1 / guess) * (1 << 128)))
-                return [(x * root) >> 64 for x in column]
-        return column
+        root = square_root(((kappa - unit) << 128) // kappa + 1)
+        return [(x * root) >> 64 for x in column]
 
 
 def solve(matrix: list[list[float]], right: list[float]) -> list[float]:
