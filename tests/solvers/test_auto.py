@@ -64,3 +64,12 @@ def test_features_of_little_variance_can_be_chosen_in_the_end():
     data[:, :4] += np.outer(hidden, [2.0, 2.0, 2.0, 2.0])
     data[:, 4:9] += np.outer(hidden, [0.2] * 5)
     assert certpca.solve(data, 9).support.tolist() == list(range(9))
+
+
+@pytest.mark.parametrize("steps", range(1, 25, 3))
+def test_any_limit_on_steps_leaves_an_answer(steps):
+    rng = np.random.default_rng(6)
+    data = rng.standard_normal((40, 700))
+    found = certpca.solve(data, 10, budget=certpca.Budget(steps=steps))
+    assert found.support.size == 10
+    assert found.objective > 0
