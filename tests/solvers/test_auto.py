@@ -50,8 +50,8 @@ def test_ends_early_where_nothing_better_is_left():
     rng = np.random.default_rng(2)
     direction = rng.standard_normal(600) + 3.0
     data = np.outer(rng.standard_normal(100), direction) + 1e-4 * rng.standard_normal((100, 600))
-    steps = []
-    found = certpca.solve(data, 20, listener=lambda step: steps.append(step) or True)
+    steps: list[certpca.Step] = []
+    found = certpca.solve(data, 20, listener=steps.append)
     assert found.support.tolist() == np.sort(np.argsort(-np.abs(direction))[:20]).tolist()
     assert len(steps) <= 1
 
