@@ -1,4 +1,4 @@
-"""Several components, paths over sparsities, the choice of a sparsity, and kernel components, with every number."""
+"""Several components, paths over sparsities, and kernel components, with every number."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from experiments import data, pages
 from experiments.component_sets import compute_sets, render_sets
 from experiments.running import SEED, Run
 
-TITLE = "Several components, paths, choosing a sparsity, and kernels"
+TITLE = "Several components, paths, and kernels"
 NEEDS = ("expr_alon",)
 FOUR, CLASSIC = (5, 5, 5, 5), (7, 4, 4, 1, 1, 1)
 # Zou, Hastie & Tibshirani, Journal of Computational and Graphical Statistics 15 (2006) 265-286, for CLASSIC.
@@ -29,10 +29,6 @@ def compute(run: Run) -> dict[str, Any]:
         "paths": {
             "pit props": run.part("path of pit props", lambda: _path(certpca.pitprops(), range(1, 14), 20)),
             "Alon": run.part("path of Alon", lambda: _path(_genes(), GENES[:: 3 if run.quick else 1], 60)),
-        },
-        "choices": {
-            "pit props": run.part("choice for pit props", lambda: _choice(certpca.pitprops(), range(1, 14), "elbow")),
-            "Alon": run.part("choice for Alon", lambda: _choice(_genes(), None, "cross-validation")),
         },
         "kernel": run.part("kernel", _kernel),
     }
@@ -81,19 +77,6 @@ def _path(operator: Any, sparsities: Any, seconds: float) -> dict[str, Any]:
         "seconds": seconds,
         "features": list(names) if names is not None else [str(feature) for feature in used],
         "members": [np.isin(used, solution.support).astype(int).tolist() for solution in found.solutions],
-    }
-
-
-def _choice(operator: Any, sparsities: Any, method: Any) -> dict[str, Any]:
-    choice = certpca.choose_sparsity(operator, sparsities, method=method, rng=SEED)
-    return {
-        "method": method,
-        "sparsity": choice.sparsity,
-        "reason": choice.reason,
-        "sparsities": choice.path.sparsities.tolist(),
-        "objectives": choice.path.objectives.tolist(),
-        "scores": choice.scores.tolist(),
-        "errors": choice.errors.tolist(),
     }
 
 
@@ -165,7 +148,7 @@ def render(result: dict[str, Any]) -> None:
     lines = [f"# {TITLE}", "", "Every number here is written by `python -m experiments components`."]
     lines += ["", *_several(result["deflations"]), "", *render_sets(result["together"])]
     lines += ["", *_paths(result["paths"])]
-    lines += ["", *_choices(result["choices"]), "", *_kernels(result["kernel"])]
+    lines += ["", *_kernels(result["kernel"])]
     pages.write("components", lines)
 
 
@@ -257,36 +240,6 @@ def _paths(paths: dict[str, Any]) -> list[str]:
         "",
         *lines,
     ]
-
-
-def _choices(choices: dict[str, Any]) -> list[str]:
-    figure, panels = pages.pyplot().subplots(1, 2, figsize=(11, 4), constrained_layout=True)
-    lines = []
-    for panel, (title, choice) in zip(panels, choices.items(), strict=True):
-        k = choice["sparsities"]
-        share = np.array(choice["objectives"]) / choice["objectives"][-1]
-        panel.plot(k, share, color=pages.BLUE, marker="o", markersize=4, label="captured, against the largest k")
-        panel.axvline(choice["sparsity"], color="black", linestyle=":", label=f"recommended: {choice['sparsity']}")
-        panel.set_xlabel("number of nonzero loadings k")
-        panel.set_ylabel("share captured", color=pages.BLUE)
-        if k[-1] > 50:
-            panel.set_xscale("log")
-        other = panel.twinx()
-        label = "height above the chord" if choice["method"] == "elbow" else "explained in rows left out"
-        errors = choice["errors"] if any(choice["errors"]) else None
-        other.errorbar(
-            k, choice["scores"], yerr=errors, color=pages.GREEN, marker="s", markersize=3, linestyle="--", capsize=2
-        )
-        other.set_ylabel(label, color=pages.GREEN)
-        panel.set_title(f"{title}: {choice['method']}", fontsize=10)
-        panel.legend(loc="upper left" if k[-1] > 50 else "lower right", fontsize=8)
-        lines.append(f"- {title}, {choice['method']}: {choice['reason']}")
-        if choice["sparsity"] == k[-1]:
-            lines[-1] += (
-                " These are all there are: by this criterion nothing speaks for a sparse component of these data."
-            )
-    picture = pages.save(figure, "components_choice")
-    return ["## How many features", "", f"![criteria and recommendations]({picture})", "", *lines]
 
 
 def _kernels(kernel: dict[str, Any]) -> list[str]:

@@ -24,7 +24,7 @@ def forms(file: Path, folder: Path) -> dict[str, tuple[Any, bool]]:
     """Return the same genotypes in every form, and whether workers hold them."""
     import dask.array as da
 
-    packed = certpca.read_plink(file)
+    packed = certpca.read_plink(file, chromosomes="all")
     np.savez_compressed(folder / "decoded.npz", G=packed[:, :])
     decoded = certpca.load_table(folder / "decoded.npz").data
     return {

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from certpca import tl as tl
     from certpca.bounds.sdp import Relaxation as Relaxation
     from certpca.checker import Expected as Expected
     from certpca.datasets.examples import Genotypes as Genotypes
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from certpca.frontends.report import Files as Files
     from certpca.frontends.report import SetFacts as SetFacts
     from certpca.frontends.report import write_report as write_report
+    from certpca.genotypes.markers import MarkerPanel as MarkerPanel
+    from certpca.genotypes.markers import load_markers as load_markers
+    from certpca.genotypes.markers import save_markers as save_markers
+    from certpca.genotypes.pgen import read_pgen as read_pgen
     from certpca.genotypes.plink import read_plink as read_plink
     from certpca.genotypes.plink_writing import write_plink as write_plink
     from certpca.intake import DataOptions as DataOptions
@@ -43,6 +48,7 @@ if TYPE_CHECKING:
     from certpca.results.component_files import load_components as load_components
     from certpca.results.component_files import save_components as save_components
     from certpca.results.component_set import ComponentSet as ComponentSet
+    from certpca.results.constraints import Constraints as Constraints
     from certpca.results.errors import CertificateError as CertificateError
     from certpca.results.files import load_certificate as load_certificate
     from certpca.results.files import load_path as load_path
@@ -74,23 +80,37 @@ if TYPE_CHECKING:
     from certpca.verbs.certify import certify as certify
     from certpca.verbs.choose import Choice as Choice
     from certpca.verbs.choose import choose_sparsity as choose_sparsity
+    from certpca.verbs.choose_components import ComponentChoice as ComponentChoice
+    from certpca.verbs.choose_components import choose_components as choose_components
     from certpca.verbs.components import Components as Components
     from certpca.verbs.decompose import decompose as decompose
+    from certpca.verbs.marker_panel import marker_panel as marker_panel
+    from certpca.verbs.metadata import Associations as Associations
+    from certpca.verbs.metadata import associations as associations
     from certpca.verbs.path import path as path
+    from certpca.verbs.project import Projection as Projection
+    from certpca.verbs.project import project as project
+    from certpca.verbs.project import save_eigenvec as save_eigenvec
     from certpca.verbs.relax import solve_sdp as solve_sdp
     from certpca.verbs.solve import solve as solve
+    from certpca.verbs.stability import stability as stability
+    from certpca.verbs.stable_features import Stability as Stability
+    from certpca.verbs.transform import transform as transform
     from certpca.verbs.verify import verify as verify
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Associations": "verbs.metadata",
     "Budget": "runtime.budget",
     "Candidate": "results.solution",
     "Certificate": "results.certificate",
     "CertificateError": "results.errors",
     "CertpcaError": "runtime.errors",
+    "Constraints": "results.constraints",
     "Choice": "verbs.choose",
     "ClusterError": "runtime.errors",
+    "ComponentChoice": "verbs.choose_components",
     "ComponentSet": "results.component_set",
     "Components": "verbs.components",
     "Cost": "operators.cost",
@@ -103,10 +123,12 @@ _HOMES = {
     "Genotypes": "datasets.examples",
     "InvalidDataError": "runtime.errors",
     "InvalidProblemError": "runtime.errors",
+    "MarkerPanel": "genotypes.markers",
     "MissingDependencyError": "runtime.errors",
     "Operator": "operators",
     "Path": "results.path",
     "Progress": "runtime.budget",
+    "Projection": "verbs.project",
     "Proof": "results.proof",
     "Relaxation": "bounds.sdp",
     "RotatedHadamard": "datasets.examples",
@@ -119,13 +141,16 @@ _HOMES = {
     "Source": "results.certificate",
     "SparseKernelPCA": "frontends.estimators.sparse_kernel_pca",
     "SparsePCA": "frontends.estimators.sparse_pca",
+    "Stability": "verbs.stable_features",
     "Status": "results.status",
     "Step": "runtime.budget",
     "Table": "formats.arranging",
     "UnknownArgumentError": "runtime.errors",
+    "associations": "verbs.metadata",
     "available_solvers": "solvers",
     "balding_nichols": "datasets.examples",
     "certify": "verbs.certify",
+    "choose_components": "verbs.choose_components",
     "choose_sparsity": "verbs.choose",
     "decompose": "verbs.decompose",
     "from_data": "intake",
@@ -133,26 +158,34 @@ _HOMES = {
     "from_matrix": "intake",
     "load_certificate": "results.files",
     "load_components": "results.component_files",
+    "load_markers": "genotypes.markers",
     "load_path": "results.files",
     "load_solution": "results.files",
     "load_table": "formats.tables",
+    "marker_panel": "verbs.marker_panel",
     "open_npy": "formats.npy",
     "path": "verbs.path",
     "pitprops": "datasets.examples",
+    "project": "verbs.project",
     "read_geo": "formats.geo",
     "read_h5ad": "formats.h5ad",
     "read_parquet": "formats.parquet",
+    "read_pgen": "genotypes.pgen",
     "read_plink": "genotypes.plink",
     "read_zarr": "formats.zarr_files",
     "register": "solvers",
     "rotated_hadamard": "datasets.examples",
     "save_certificate": "results.files",
     "save_components": "results.component_files",
+    "save_eigenvec": "verbs.project",
+    "save_markers": "genotypes.markers",
     "save_path": "results.files",
     "save_solution": "results.files",
     "solve": "verbs.solve",
     "solve_sdp": "verbs.relax",
     "solver_named": "solvers",
+    "transform": "verbs.transform",
+    "stability": "verbs.stability",
     "verify": "verbs.verify",
     "verify_operator": "operators",
     "write_plink": "genotypes.plink_writing",
@@ -162,8 +195,13 @@ _HOMES = {
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 
 
+_MODULES = ("tl",)  # public modules
+
+
 def __getattr__(name: str) -> object:
     """Load a public name from its module."""
+    if name in _MODULES:
+        return import_module(f"certpca.{name}")
     if name not in _HOMES:
         msg = f"module 'certpca' has no attribute {name!r}"
         raise AttributeError(msg)
@@ -172,4 +210,4 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     """List the public names."""
-    return __all__
+    return sorted([*__all__, *_MODULES])

@@ -178,6 +178,25 @@ class Case:
         return "tight" if 0 < bound <= Fraction(13, 10) * optimum else "accepted"
 
 
+def counts_for(
+    rng: np.random.Generator, depth: int, size: int, sparsity: int, scale: float, largest: float
+) -> tuple[Groups, Any, dict[str, Any]]:
+    """Draw groups, a tree of counts in them, and evidence for its cells."""
+    groups = groups_for(rng, size)
+    numbers = iter(rng.permutation(1000).tolist())
+    tree = tree_for(rng, groups, numbers)
+    with np.errstate(all="ignore"):
+        first = evidence_for(rng, depth, scale)
+        evidence: dict[str, Any] = {"directions": first["directions"]}
+        evidence |= {f"group{number}_features": members for number, members in enumerate(groups)}
+        for number, path in leaves(tree):
+            chosen, ends = cell_for(rng, groups, path, size, sparsity)
+            own = levels_for(rng, first, ends, scale, largest)
+            evidence |= {f"cell{number}_{name}": values for name, values in own.items()}
+            evidence[f"cell{number}_groups"] = np.array(chosen, dtype=np.int64)
+    return groups, tree, evidence
+
+
 def case_for(rng: np.random.Generator, kind: str, form: str) -> Case | None:
     source = sources(rng, kind, form)
     size = source.values.shape[1]
@@ -193,18 +212,7 @@ def case_for(rng: np.random.Generator, kind: str, form: str) -> Case | None:
     unit = float(min(judge.unit, Fraction(10) ** 300))
     scale = max(unit * abs(judge.optimum) / sparsity, 0.0)
     largest = unit * float(np.abs(np.diagonal(judge.matrix)).max())
-    groups = groups_for(rng, size)
-    numbers = iter(rng.permutation(1000).tolist())
-    tree = tree_for(rng, groups, numbers)
-    with np.errstate(all="ignore"):
-        first = evidence_for(rng, prepared.depth, scale)
-        evidence: dict[str, Any] = {"directions": first["directions"]}
-        evidence |= {f"group{number}_features": members for number, members in enumerate(groups)}
-        for number, path in leaves(tree):
-            chosen, ends = cell_for(rng, groups, path, size, sparsity)
-            own = levels_for(rng, first, ends, scale, largest)
-            evidence |= {f"cell{number}_{name}": values for name, values in own.items()}
-            evidence[f"cell{number}_groups"] = np.array(chosen, dtype=np.int64)
+    groups, tree, evidence = counts_for(rng, prepared.depth, size, sparsity, scale, largest)
     return Case(source, judge, prepared, sparsity, groups, tree, evidence)
 
 

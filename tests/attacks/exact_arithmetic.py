@@ -55,8 +55,11 @@ def exact(source: Source, sparsity: int) -> Exact | None:
         given_ = [[Fraction(float(entry)) for entry in row] for row in values]
         products = [[(given_[i][j] + given_[j][i]) / 2 for j in range(size)] for i in range(size)]
     else:
-        columns = [_standardised(column, source) for column in values.T]
-        products = [[sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0)) for b in columns] for a in columns]
+        columns, shares_of = [_standardised(column, source) for column in values.T], _weights(source)
+        products = [
+            [sum((w * x * y for w, x, y in zip(shares_of, a, b, strict=True)), Fraction(0)) for b in columns]
+            for a in columns
+        ]
         if source.scale:
             norms = [products[i][i] for i in range(size)]
             if source.scale == "2pq":
@@ -84,8 +87,17 @@ def _standardised(column: Any, source: Source) -> list[Fraction]:
 
 
 def _mean(column: Any, source: Source) -> Fraction:
-    present = [Fraction(float(x)) for x in column if not _hole(x, source)]
-    return sum(present, Fraction(0)) / max(len(present), 1)
+    weighed = zip(_weights(source), column, strict=True)
+    present = [(weight, Fraction(float(x))) for weight, x in weighed if not _hole(x, source)]
+    total = sum((weight for weight, _ in present), Fraction(0))
+    return sum((weight * x for weight, x in present), Fraction(0)) / (total or 1)
+
+
+def _weights(source: Source) -> list[Fraction]:
+    """Return the weights of samples, brought to a mean of one."""
+    rows = source.values.shape[0]
+    given_ = [Fraction(1)] * rows if source.weights is None else [Fraction(weight) for weight in source.weights]
+    return [weight * rows / sum(given_) for weight in given_]
 
 
 def _hole(x: Any, source: Source) -> bool:

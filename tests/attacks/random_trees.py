@@ -1,9 +1,12 @@
 """Search trees of valid shape whose fixings, splits, bounds and numbers are arbitrary."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+LEAVES = ("list", "list", "eigenvalue", "trace", "squares", "pairs", "cheapest")
+Completed = Callable[[list[int], list[int]], tuple[list[int], list[int]]]  # what constraints imply at a node
 Tree = list[dict[str, Any]]  # written here with the children of a split in place, which is easier to change
 
 
@@ -41,7 +44,10 @@ class RandomTree:
         inside: tuple[int, ...] = (),
         free: tuple[int, ...] | None = None,
         fewer: bool = False,
+        completed: Completed | None = None,
+        leaves: tuple[str, ...] = LEAVES,
     ) -> None:
+        self.completed, self.leaves = completed, leaves
         self.rng, self.matrix, self.sparsity, self.best, self.fewer = rng, matrix, sparsity, best, fewer
         largest = float(np.abs(matrix).max()) or 1.0
         usual = 2.0 ** np.frexp(largest)[1]
@@ -99,27 +105,33 @@ class RandomTree:
 
     def _node(self, inside: list[int], free: list[int], depth: int) -> Tree:
         rng, record = self.rng, Tree()
+        inside, free = self._complete(inside, free)
         while rng.random() < 0.5 and self._may_bound(inside, free):
             kind = self._pick(["squares", "pairs"])
             out, joined = self._fixed(free)
             record.append({"fix": kind, "out": out, "in": joined, **self._bound(kind)})
             inside = inside + joined
             free = [i for i in free if i not in out and i not in joined]
+            inside, free = self._complete(inside, free)
         budget = self.sparsity - len(inside)
         if free and depth < 3 and rng.random() < 0.4:
             feature = self._pick(free)
             rest = [i for i in free if i != feature]
             below = [self._node([*inside, feature], rest, depth + 1), self._node(inside, rest, depth + 1)]
             return [*record, {"split": feature, "in": below[0], "out": below[1]}]
-        leaves = ["list", "list", "eigenvalue", "trace", "squares", "pairs", "cheapest"]
-        leaf: dict[str, Any] = {"leaf": self._pick(leaves)}
+        leaf: dict[str, Any] = {"leaf": self._pick(list(self.leaves))}
+        if leaf["leaf"] == "raised":
+            leaf["raised"] = int(rng.integers(2))
         if leaf["leaf"] in ("squares", "cheapest") or rng.random() < 0.1:
             leaf |= self._bound("squares")
         if leaf["leaf"] in ("pairs", "cheapest") or rng.random() < 0.1:
             leaf |= self._bound("pairs")
-        if budget < 0 or (len(free) < budget and not self.fewer):
+        if budget < 0 or (len(free) < budget and not self.fewer and self.completed is None):
             leaf["leaf"] = "empty"
         return [*record, leaf]
+
+    def _complete(self, inside: list[int], free: list[int]) -> tuple[list[int], list[int]]:
+        return (inside, free) if self.completed is None else self.completed(inside, free)
 
     def _may_bound(self, inside: list[int], free: list[int]) -> bool:
         budget = self.sparsity - len(inside)

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from certpca import CertificateError
 from certpca.checker.data import Prepared, prepare
-from certpca.checker.level_points import level_of, level_point_of, level_vectors, shrunk
+from certpca.checker.level_factors import level_vectors, shrunk
+from certpca.checker.level_points import level_point_of
 from certpca.checker.level_screening import screen_levels
+from certpca.checker.levels import level_of
 from certpca.results.certificate import Source
 from tests.attacks.exact_arithmetic import FORMS, KINDS, exact, sources
 
@@ -192,7 +194,7 @@ def test_features_that_are_given_up_are_below_the_level(seed: int) -> None:
     }
     level = level_of(prepared, evidence)
     columns = prepared.block(slice(0, prepared.size))
-    share = shrunk(columns, (columns**2).sum(axis=0), level)
+    share = shrunk(level.directions.T @ columns, (columns**2).sum(axis=0), level)
     whole = exact_level(level)
     for feature in range(prepared.size):
         rows, factor = rational(columns[:, [feature]]), Fraction(float(share[feature]))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from certpca import CertificateError
 from certpca.checker.data import prepare
 from certpca.checker.level_factors import factors_of, of_features
-from certpca.checker.level_points import level_of
+from certpca.checker.levels import level_of
 from certpca.checker.random_levels import random_level_point_of
 from tests.attacks.exact_arithmetic import FORMS, KINDS, exact, sources
 from tests.attacks.test_l0_level import CLOSE, absurd, data, definite, evidence_for, exact_level, rational
@@ -60,17 +60,16 @@ def test_every_factor_is_above_its_form_but_for_the_doubt(seed: int) -> None:
     if not np.isfinite(level.size) or level.size > 1e6:
         return
     columns, whole, w = prepared.block(slice(0, prepared.size)), exact_level(level), rational(level.directions)
-    gram, wide = level.directions.T @ level.directions, float(np.linalg.norm(level.directions)) * (1 + 1e-14)
     for feature in range(prepared.size):
         a = columns[:, [feature]]
-        scale, u, square = of_features(level.directions.T @ a, (a**2).sum(axis=0), level, gram, wide)
+        scale, u, off = of_features(level.directions.T @ a, (a**2).sum(axis=0), level)
         factor, turned, rows = Fraction(float(scale[0])), rational(u), rational(a)
         z = [
             factor * row[0] - sum((entry * turned[j][0] for j, entry in enumerate(w[i])), Fraction(0))
             for i, row in enumerate(rows)
         ]
-        length, stray = float(sum(entry**2 for entry in z)) ** 0.5, square**0.5
-        room = Fraction((2 * length * stray + square) * (1 + 1e-9)) + Fraction(1, 10**30)
+        length, stray = float(sum(entry**2 for entry in z)) ** 0.5, float(off[0])
+        room = Fraction((2 * length * stray + stray**2) * (1 + 1e-9)) + Fraction(1, 10**30)
         left = [
             [z[i] * z[j] - rows[i][0] * rows[j][0] + whole[i][j] + (room if i == j else 0) for j in range(len(z))]
             for i in range(len(z))

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from certpca import CertificateError
 from certpca.checker.data import Prepared, prepare
-from certpca.checker.level_points import largest_of, level_of, level_vectors, prices_of
+from certpca.checker.level_factors import level_vectors
+from certpca.checker.level_points import largest_of
+from certpca.checker.levels import level_of, prices_of
 from certpca.checker.set_rules import rules
 from certpca.results.certificate import Source
 from certpca.results.set_certificate import SetCertificate

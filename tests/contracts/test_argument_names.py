@@ -21,6 +21,10 @@ ORDER = [
     "sparsity",
     "sparsities",
     "solver",
+    "include",
+    "exclude",
+    "groups",
+    "nonnegative",
     "certify",
     "target_gap",
     "rng",
@@ -31,7 +35,7 @@ ORDER = [
     "listener",
     "checkpoint",
 ]
-DATA_OPTIONS = ["center", "scale", "missing", "ddof", "device", "client", "names"]
+DATA_OPTIONS = ["center", "scale", "missing", "ddof", "sample_weight", "device", "client", "names"]
 # What the things above must not be called.
 OTHER_NAMES = {
     "X",  # but in methods that scikit-learn names
@@ -70,6 +74,7 @@ def signatures() -> Iterator[tuple[str, inspect.Signature]]:
         thing: Any = getattr(certpca, name)
         if inspect.isfunction(thing) or name in ESTIMATORS:
             yield name, inspect.signature(thing)
+    yield "tl.spca", inspect.signature(certpca.tl.spca)
     for name, solver in certpca.available_solvers().items():
         yield name, inspect.signature(solver)
 

@@ -43,11 +43,11 @@ def test_public_name_resolves_and_is_listed(name: str) -> None:
 def test_type_checkers_see_the_same_names_as_users() -> None:
     with open(certpca.__file__, encoding="utf-8") as source:  # noqa: PTH123
         declared = {line.split(" as ")[-1].strip() for line in source if line.startswith("    from certpca")}
-    assert declared == set(certpca.__all__)
+    assert declared == {*certpca.__all__, "tl"}
 
 
 # What readers and `from_data` return has a public base or is only handed on.
-HANDED_ON = {"ArrayReader", "Covariance", "ParquetReader", "PlinkFile", "Reader"}
+HANDED_ON = {"ArrayReader", "Covariance", "DosageFile", "ParquetReader", "PlinkFile", "Reader"}
 
 
 def classes_in(hint: Any) -> Iterator[type]:

@@ -104,7 +104,7 @@ def test_what_it_does_not_understand_is_refused_and_so_is_what_others_do_not(fil
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,5\n")
     with pytest.raises(InvalidProblemError, match=r"scale_by: only for drawn tables \(\.drawn\), got .*a\.csv"):
         certpca.load_table(tmp_path / "a.csv", scale_by=2)
-    with pytest.raises(InvalidProblemError, match=r"maf: only for PLINK files \(\.bed\), got .*a\.drawn"):
+    with pytest.raises(InvalidProblemError, match=r"maf: only for PLINK files \(\.bed, \.pgen\), got .*a\.drawn"):
         certpca.load_table(file, maf=0.1)
     with pytest.raises(InvalidProblemError, match="memory: only for files that can be streamed"):
         certpca.load_table(file, memory=1.0)

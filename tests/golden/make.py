@@ -3,6 +3,7 @@
 import json
 import shutil
 import tempfile
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def write_valid(folder: Path) -> list[dict[str, Any]]:
     """Write the valid certificates, and return what is to be said of them."""
     listed = []
     for case in VALID:
-        certificate = case.make(data()[case.data])
+        certificate = replace(case.make(data()[case.data]), seconds=0.0)  # which differs from run to run
         file = f"{case.name}.json"
         certpca.save_certificate(certificate, folder / file)
         proof = certpca.verify(certificate, data()[case.data])

@@ -416,6 +416,14 @@ TAMPERED = (
         smaller_part,
     ),
     Tampered(
+        "fractional-support",
+        "sum-of-singles",
+        "the support of a part has an index that is not whole",
+        "loadings",
+        "not a list of indices",
+        put("tree", "parts", 0, "support", 0, 0.5),
+    ),
+    Tampered(
         "hidden-chance",
         "sum-of-singles-random",
         "the kind does not say that a part is random",

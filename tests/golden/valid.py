@@ -192,6 +192,46 @@ def every_way(values: np.ndarray) -> Certificate:
     return claimed(covariance(values), "search-tree", k, evidence, tree)
 
 
+def priced_ways(values: np.ndarray) -> SetCertificate:
+    """Return parts by hand, with a split and every leaf that prices have: "tall.npy" has 10 features."""
+    plain = _set("priced-trees", 2, [3, 2], "disjoint")(values)
+    assert isinstance(plain, SetCertificate)
+    size = values.shape[1]
+    matrix = exact_matrix(covariance(values))
+    scale, prices = float(np.diagonal(matrix).mean()), plain.evidence["leaf0_prices"]
+    shown = np.triu(matrix) / scale + 0.01 * np.tril(np.cos(np.arange(size * size)).reshape(size, size), -1)
+    point = {"features": np.arange(size), "pairs": shown.astype(np.float32), "alpha": np.full(size, 0.7, np.float32)}
+    arrays = {"scale": np.float64(scale), **within("point0", point)}
+    squares = {"shift": 0.5, "alpha": 0.75}
+    ways = [
+        [{"fix": "pairs", "point": 0, "out": [0], "in": []}, {"split": 1, "in": 1, "out": 2}],
+        [{"leaf": "cheapest", **squares, "point": 0}],
+        [{"fix": "squares", **squares, "out": [], "in": [2]}, {"split": 3, "in": 3, "out": 4}],
+        [{"leaf": "trace"}],
+        [{"split": 4, "in": 5, "out": 6}],
+        [{"leaf": "pairs", "point": 0}],
+        [{"split": 6, "in": 7, "out": 8}],
+        [{"leaf": "squares", **squares}],
+        [{"leaf": "eigenvalue"}],
+    ]
+    listed = [[{"leaf": "list"}]]
+    tree = [
+        {"split": 8, "none": 1, "into": [[0, 2], [1, 3]]},
+        {"leaf": 0, "slots": [ways, listed]},
+        {"leaf": 1, "slots": [listed, listed]},
+        {"leaf": 2, "slots": [listed, listed]},
+    ]
+    evidence: dict[str, Any] = {}
+    for leaf in range(3):
+        evidence[f"leaf{leaf}_prices"] = prices
+        for slot in range(2):
+            own = arrays if (leaf, slot) == (0, 0) else {"scale": arrays["scale"]}
+            evidence |= within(f"leaf{leaf}_slot{slot}", own)
+    draft = replace(plain, evidence=evidence, tree=tree, upper_bound=np.inf)
+    proof = examine(draft, covariance(values))
+    return replace(draft, upper_bound=proof.claimable * (1 + ROUNDED_UP), objective=proof.objective)
+
+
 # --- the list ---------------------------------------------------------------------------------------------------------
 
 
@@ -334,6 +374,7 @@ VALID = (
     Valid("thin-columns", "words.npy", "columns hashed without their zeros", _certify("search-tree", 3)),
     Valid("table", "table.csv", "a table of text", _certify("search-tree", 2)),
     Valid("priced-trees", "tall.npy", "disjoint supports", _set("priced-trees", 2, [3, 2], "disjoint")),
+    Valid("priced-trees-ways", "tall.npy", "a split, and every leaf at prices, by hand", priced_ways),
     Valid("matrix-prices", "tall.npy", "orthogonal loadings", _set("matrix-prices", 2, 6, "orthogonal")),
     Valid("shared-level", "wide.npy", "one choice of features", _set("shared-level", 2, 4, "shared", few_features=8)),
     Valid(

@@ -23,12 +23,30 @@ def values() -> dict[str, tuple[Any, ...]]:
     path = certpca.path(problem, [2, 5, 13], certify=True)
     solution = certpca.solve(problem, 5, certify=True)
     some = np.random.default_rng(0).standard_normal((2, 30))
+    texts = [np.array(list(word), dtype=object) for word in ("ab$_", ["1", "1", "chr2", "23"], "ACGT", "CATG")]
+    places, ones = np.array([5, 900, 70, 8]), np.ones(4)
+    loadings = np.array([[0.8, 0.0], [-0.6, 0.1], [0.0, 0.9], [0.0, 0.4]])
+    proved = np.array([[1, 0], [0, 0], [0, -1], [0, -1]], dtype=np.int8)
+    panel = certpca.MarkerPanel(texts[0], texts[1], places, texts[2], texts[3], ones, ones, loadings, proved)
     return {
+        "manhattan": (panel, {"1": 1000, "2": 800, "3": 600}),
         "components": (certpca.decompose(problem, 2, 4),),
         "path": (path,),
         "choice": (path, np.array([0.0, 0.2, 0.0]), np.array([0.0, 0.1, 0.1]), "criterion", 5),
         "history": (solution,),
         "loadings": (["a", "$b_{"], [0.8, -0.6], "loading"),
+        "heatmap": (certpca.decompose(problem, 3, 4),),
+        "metadata": (np.array([[0.3, -0.9], [np.nan, 0.0]]), ["a", "$b_{"]),
+        "pairs": (np.random.default_rng(1).standard_normal((30, 3)), [0, 1, -1] * 10, ["_a <&>", "$b_{", "others"]),
+        "biplot": (
+            some.T,
+            np.array([[0.8, 0.1], [0.0, -0.6]]),
+            ["a", "$b_{"],
+            [0, 1, -1] * 10,
+            ["a", "$b_{", "others"],
+        ),
+        "scree": (np.array([3.0, 2.0, 0.5]),),
+        "stability": (["a", "$b_{"], [1.0, 0.3], [True, False]),
         "scores": (*some, [0, 1, -1] * 10, ["_a <&>", "$b_{", "others"]),
     }
 
@@ -82,7 +100,9 @@ def test_light_and_dark_have_the_same_colours_by_name() -> None:
 
 
 def test_unknown_plot() -> None:
-    with pytest.raises(InvalidProblemError, match=r"plot must be one of choice, components, history, .*got 'pie'"):
+    with pytest.raises(
+        InvalidProblemError, match=r"plot must be one of biplot, choice, components, heatmap, .*got 'pie'"
+    ):
         draw("pie")
 
 

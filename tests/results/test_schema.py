@@ -204,7 +204,7 @@ def test_an_error_is_one_harmless_line(tmp_path: Path, capsys: Any) -> None:
         ("[" * 100_000, "cannot be read"),
         ('{"a": ' * 5_000 + "1" + "}" * 5_000, "cannot be read|not a solution"),
         ('{"format": "certpca solution 1", "size": 3, "size": 4}', "'size' is there twice"),
-        ('{"format": "certpca solution 2"}', "is not a solution"),
+        ('{"format": "certpca solution 3"}', "is not a solution"),
         ('{"format": ["certpca solution 1"]}', "is not a solution"),
         ('\ufeff{"format": "certpca solution 1"}', "cannot be read"),
         ('{"format": "certpca solution 1"}', "support is missing"),

@@ -1,5 +1,6 @@
 """Choosing the sparsity: planted features are counted, and what cannot be answered is refused."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def choices(data):
-    more: dict[str, Any] = {"stability": {"subsamples": 6}}
+    more: dict[str, Any] = {"stability": {"subsamples": 6}, "cross-validation": {"rule": "paired"}}
     return {method: certpca.choose_sparsity(data, GRID, method=method, **more.get(method, {})) for method in METHODS}
 
 
@@ -46,11 +47,76 @@ def test_elbow_is_the_largest_height_above_the_chord(choices):
     assert choice.path.sparsities[np.argmax(choice.scores)] == choice.sparsity
 
 
-def test_cross_validation_takes_the_fewest_within_one_error(choices):
+@pytest.mark.parametrize("rule", ["one-standard-error", "best"])
+def test_cross_validation_takes_the_fewest_within_one_error(data, rule):
+    choice = certpca.choose_sparsity(data, GRID, method="cross-validation", rule=rule)
+    best = np.argmax(choice.scores)
+    close = choice.scores >= choice.scores[best] - choice.errors[best] * (rule != "best")
+    assert choice.path.sparsities[close][0] == choice.sparsity
+    assert ((choice.scores > 0) & (choice.scores < 1)).all()
+
+
+def test_differences_to_the_best_are_a_stricter_rule(choices):
     choice = choices["cross-validation"]
     close = choice.scores + choice.errors >= choice.scores.max()
     assert choice.path.sparsities[close][0] == choice.sparsity
-    assert ((choice.scores > 0) & (choice.scores < 1)).all()
+    assert choice.errors[np.argmax(choice.scores)] == 0.0
+
+
+def test_share_is_what_regression_on_the_score_explains(data):
+    choice = certpca.choose_sparsity(data, GRID, method="share", share=0.9)
+    centred = data - data.mean(axis=0)
+    largest = np.linalg.svd(centred, compute_uv=False)[0] ** 2
+    for solution, score in zip(choice.path.solutions, choice.scores, strict=True):
+        along = centred @ solution.component
+        assert score == pytest.approx(((centred.T @ along) ** 2).sum() / (along @ along) / largest)
+    assert choice.sparsity == choice.path.sparsities[choice.scores >= 0.9][0]
+
+
+@pytest.mark.parametrize("share", [0.3, 0.62, 0.95, 1.0])
+def test_fewest_features_are_found_between_the_sizes_of_the_grid(share):
+    """On pit props the path has every sparsity, and every bound."""
+    every = certpca.path(certpca.pitprops(), range(1, 14))
+    relative = np.array([solution.relative_objective for solution in every.solutions])
+    choice = certpca.choose_sparsity(certpca.pitprops(), method="share", share=share, measure="captured")
+    assert choice.sparsity == np.argmax(relative >= share - 1e-12) + 1
+    assert (np.diff(choice.path.objectives) >= 0).all()
+
+
+def test_too_few_features_are_proved_to_be_too_few():
+    problem = certpca.pitprops()
+    choice = certpca.choose_sparsity(problem, method="share", measure="captured", certify=True, target_gap=1e-6)
+    fewer = choice.sparsity - 1
+    assert f"no choice of {fewer} captures as much, proved" in choice.reason
+    largest = np.linalg.eigvalsh(problem.submatrix(np.arange(13)))[-1]
+    assert certpca.certify(problem, fewer, target_gap=1e-6).upper_bound < 0.8 * largest
+
+
+def test_share_that_no_sparsity_reaches_is_said():
+    choice = certpca.choose_sparsity(certpca.pitprops(), [1, 2], method="share", share=0.99)
+    assert choice.sparsity == 2
+    assert "none of those tried reaches 99%" in choice.reason
+
+
+SHORT = {"wine": 5, "breast": 15, "alon": 300}  # of 13, 30 and 2,000 features, where differences ask for 8, 24, 2,000
+
+
+@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("method", ["share", "cross-validation"])
+def test_lists_are_short_where_every_feature_adds_a_little(name, method):
+    from sklearn import datasets
+
+    options = {"scale": True}
+    if name == "alon":
+        file = Path(__file__).parents[3] / "shared" / "data" / "expr_alon" / "X.npz"
+        if not file.exists():
+            pytest.skip("the data of Alon et al. are not beside the checkout")
+        with np.load(file) as held:
+            values, options = np.log2(np.maximum(held["X"].astype(float), 1)), {}
+    else:
+        values = datasets.load_wine().data if name == "wine" else datasets.load_breast_cancer().data
+    choice = certpca.choose_sparsity(values, method=method, **options)
+    assert choice.sparsity <= SHORT[name]
 
 
 def test_frequencies_tell_planted_features_from_noise(choices):
@@ -117,10 +183,17 @@ def test_methods_that_need_rows_say_so(method):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"method": "guess"}, "method must be one of elbow, cross-validation, stability"),
+        ({"method": "guess"}, "method must be one of elbow, share, cross-validation, stability"),
         ({"folds": 1}, "folds"),
         ({"stable": 0.0}, "stable"),
         ({"method": "cross-validation", "folds": 41}, "two rows in each of 41 parts"),
+        ({"share": 0.8}, 'share=0.8 would have no effect: it is for method="share"'),
+        ({"measure": "captured"}, 'it is for method="share"'),
+        ({"rule": "best"}, 'it is for method="cross-validation"'),
+        ({"method": "share", "share": 1.2}, r"share must lie in \(0, 1\], got 1.2"),
+        ({"method": "share", "share": "80%"}, "share must lie"),
+        ({"method": "share", "measure": "explaind"}, "measure must be one of explained, captured.*explained"),
+        ({"method": "cross-validation", "rule": "1se"}, "rule must be one of one-standard-error, paired, best"),
     ],
 )
 def test_settings_without_meaning_are_refused(data, settings, message):

@@ -10,17 +10,17 @@ import numpy as np
 from certpca.bounds.l0_dual.problem import DualProblem
 from certpca.bounds.l0_level.features import Features, features_of
 from certpca.bounds.l0_level.search import LevelSearch, OnLevels
-from certpca.bounds.near_one import NearExaminer, examiner_of
+from certpca.bounds.near_one import AnyExaminer, examiner_of
 from certpca.bounds.proof_costs import ProofCosts
 from certpca.bounds.proving import ROUNDED_UP
-from certpca.checker import Examiner
 from certpca.checker.screening import SCREEN
 from certpca.operators import Operator
+from certpca.operators.within import asked_of
 from certpca.results.certificate import Certificate
 from certpca.results.evidence_forms import parts_of
 from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
 from certpca.runtime.lateness import Late, never
-from certpca.search.krylov import leading_on_support
+from certpca.search.constrained import ConstrainedSearch, fitted_on
 from certpca.search.swaps import SwapSearch
 
 ROUNDS_FROM_FILES = 5  # of a local search that walks over a file each time
@@ -42,6 +42,7 @@ class Incumbent:
     operator: Operator
     best: Known
     late: Late = never
+    sparsity: int = 0  # that supports may have, where constraints say more about them
 
     @property
     def objective(self) -> float:
@@ -54,11 +55,13 @@ class Incumbent:
 
     def refitted(self, support: Indices) -> Known:
         """Return the best loadings on a support."""
-        objective, loadings = leading_on_support(self.operator, support)
-        return Known(support, loadings, objective)
+        found = fitted_on(self.operator, support)
+        return Known(support, found.loadings, found.objective)
 
     def improved(self, best: Known, images: Sequence[Vector]) -> Known:
         """Start a local search from the largest entries of each image; return what is better than all before."""
+        if asked_of(self.operator):
+            return self._improved_within(best, images)
         diagonal = to_vector(self.operator.diagonal())
         for image in images:
             if self.late():
@@ -70,6 +73,17 @@ class Incumbent:
                 rounds += 1
             if search.objective > best.objective * (1 + 1e-9):
                 best = self.refitted(search.support)
+        return best
+
+    def _improved_within(self, best: Known, images: Sequence[Vector]) -> Known:
+        """Search among the supports that constraints allow."""
+        search = ConstrainedSearch(self.operator, max(self.sparsity, best.support.size), self.late)
+        for image in images:
+            if self.late():
+                break
+            found = search.climbed(fitted_on(self.operator, search.chosen(image), self.late))
+            if found.objective > best.objective * (1 + 1e-9):
+                best = Known(found.support, found.loadings, found.objective)
         return best
 
 
@@ -96,7 +110,7 @@ class Shared:
         return "dual" in self.__dict__
 
     @cached_property
-    def examiner(self) -> Examiner | NearExaminer:
+    def examiner(self) -> AnyExaminer:
         """The checker, with the data prepared."""
         return examiner_of(self._operator)
 

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 from certpca.bounds.goals import Goal, Incumbent, Known, Shared
 from certpca.bounds.makers import makers
-from certpca.bounds.near_one import NearExaminer
+from certpca.bounds.near_one import AnyExaminer
 from certpca.bounds.proof_search import ProofSearch
 from certpca.bounds.proving import Prover
-from certpca.checker import Examiner
 from certpca.operators import Operator, on_host
 from certpca.results.certificate import Certificate
 from certpca.results.errors import CertificateError
@@ -55,7 +54,7 @@ def _status(certificate: Certificate, goal: Goal, progress: Progress) -> Status:
     return ending(progress, Status.STALLED if progress.stalled else Status.CONVERGED)
 
 
-def verified(certificate: Certificate, examiner: Examiner | NearExaminer) -> Certificate:
+def verified(certificate: Certificate, examiner: AnyExaminer) -> Certificate:
     """Return a certificate from a checkpoint if it holds."""
     try:
         examiner.check(certificate)
@@ -72,7 +71,7 @@ def _found(
     given = goal.known
     if given is not None and goal.reached(known.objective, given.upper_bound):
         return given
-    incumbent = Incumbent(on_host(operator), known, progress.late)
+    incumbent = Incumbent(on_host(operator), known, progress.late, sparsity)
     prover = Prover(operator, sparsity, shared.examiner, shared.costs)
     search = ProofSearch(operator, sparsity, incumbent, goal, progress, prover, shared)
     made = _made(search)

@@ -10,6 +10,7 @@ from certpca.bounds.l0_dual.problem import DualPoint, DualProblem
 from certpca.bounds.proof_costs import ProofCosts
 from certpca.bounds.proving import Prover
 from certpca.operators import Operator
+from certpca.operators.within import asked_of
 from certpca.results.certificate import PROVED_OPTIMAL, Certificate
 from certpca.runtime.arrays import Indices
 from certpca.runtime.budget import Progress
@@ -57,6 +58,11 @@ class ProofSearch:
     def costs(self) -> ProofCosts:
         """How long proofs take."""
         return self.prover.costs
+
+    @property
+    def constrained(self) -> bool:
+        """Whether not every support is allowed, or not every sign."""
+        return bool(asked_of(self.operator))
 
     @property
     def small(self) -> bool:

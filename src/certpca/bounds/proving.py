@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from certpca.bounds.near_one import NearExaminer, examiner_of
+from certpca.bounds.near_one import AnyExaminer, examiner_of
 from certpca.bounds.proof_costs import ProofCosts
-from certpca.checker import Examiner
 from certpca.operators.base import Operator
 from certpca.results.certificate import Certificate
 from certpca.results.proof import Proof
@@ -27,7 +26,7 @@ class Prover:
         self,
         operator: Operator,
         sparsity: int,
-        examiner: Examiner | NearExaminer | None = None,
+        examiner: AnyExaminer | None = None,
         costs: ProofCosts | None = None,
     ) -> None:
         self._examiner = examiner_of(operator) if examiner is None else examiner

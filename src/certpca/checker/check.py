@@ -4,7 +4,8 @@ Nothing here is shared with the code that makes certificates: this folder import
 `results`, which says what a certificate is. It prepares the data itself and recomputes every number. Optimisation makes
 a bound tight; only the inequalities in `rules` make it valid, and they hold for every choice of the stored numbers.
 
-To read it in one sitting: this file, `data` and `columns` (from numbers to a matrix), `numbers` (roundings, and
+To read it in one sitting: this file, `constraints` (which components a claim is about), `data` and `columns` (from
+numbers to a matrix), `numbers` (roundings, and
 eigenvalues that are proved), `dual_points` and `screening` (what several rules share), and `rules`, a file a kind. For
 several components together: `feasible_sets` (what they capture) and `set_rules`.
 
@@ -38,15 +39,17 @@ import numpy as np
 from certpca.checker.arithmetic import names, require_trusted
 from certpca.checker.captured import captured
 from certpca.checker.columns import fingerprint
+from certpca.checker.constraints import narrowed, require_allowed, require_constraints, source_of
 from certpca.checker.data import Prepared, prepare
 from certpca.checker.feasible_sets import captured_together
 from certpca.checker.limits import Limits, Work
 from certpca.checker.matrix import in_words, require_expected, require_ordinary
 from certpca.checker.normalisation import require_normalisation
-from certpca.checker.numbers import require
+from certpca.checker.numbers import Indices, require
 from certpca.checker.rules import rules
 from certpca.checker.set_rules import rules as set_rules
 from certpca.results.certificate import Certificate, Source
+from certpca.results.constraints import FREE, Constraints
 from certpca.results.errors import CertificateError
 from certpca.results.proof import Proof, SetProof
 from certpca.results.set_certificate import PROBLEMS, SetCertificate
@@ -85,6 +88,7 @@ class Examiner:
 
     def __init__(self, source: Source, limits: Limits | None = None) -> None:
         self._source, self._limits = source, limits or Limits()
+        self._parts: dict[bytes, Prepared] = {}  # data without some features, by those that are kept
 
     @cached_property
     def fingerprint(self) -> str:
@@ -95,13 +99,22 @@ class Examiner:
     def _first_fingerprint(self) -> str:
         return fingerprint(self._source, thin_apart=False)
 
-    def prepare(self) -> None:
-        """Hash and measure the data now, not with the first certificate."""
-        _ = self.fingerprint, self._prepared
+    def prepare(self, constraints: Constraints = FREE) -> None:
+        """Hash and measure the data now, not with the first certificate; of allowed features alone."""
+        _ = self.fingerprint, self._prepared_on(constraints.kept(int(self._source.values.shape[1])))
 
     @cached_property
     def _prepared(self) -> Prepared:
         return prepare(self._source, self._limits)
+
+    def _prepared_on(self, kept: Indices) -> Prepared:
+        """Return the data of some features alone, measured once."""
+        if kept.size == self._source.values.shape[1]:
+            return self._prepared
+        key = kept.tobytes()
+        if key not in self._parts:
+            self._parts = {key: prepare(source_of(self._source, kept), self._limits)}
+        return self._parts[key]
 
     @overload
     def check(self, certificate: Certificate, expected: Mapping[str, Any] | None = None) -> Proof: ...
@@ -126,10 +139,23 @@ class Examiner:
             require(
                 self._knows(certificate.fingerprint), "it was made for other data, or for another normalisation of them"
             )
-            prepared = replace(self._prepared, work=Work(self._limits.most_work))
+            work = Work(self._limits.most_work)
             if isinstance(certificate, SetCertificate):
-                return _examined_set(certificate, prepared, self._source)
-            return _examined(certificate, prepared, self._source)
+                return _examined_set(certificate, replace(self._prepared, work=work), self._source)
+            size = int(self._source.values.shape[1])
+            require(size == certificate.size, f"it is for {certificate.size} features, the data have {size}")
+            meant = require_constraints(certificate.constraints, size, _sparsity_of(certificate, size))
+            kept = meant.kept(size)
+            here = narrowed(certificate, meant, kept)
+            require_allowed(here)
+            proof = _examined(here, replace(self._prepared_on(kept), work=work), self._source)
+            return replace(
+                proof,
+                size=size,
+                outside=kept[proof.outside],
+                inside=kept[proof.inside],
+                constraints=certificate.constraints,
+            )
 
     def _knows(self, hashed: str) -> bool:
         """Say whether that is the hash of the data, as it is made now or as the first version made it."""
@@ -183,14 +209,16 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and type(value) is not bool and not math.isnan(value)
 
 
+def _sparsity_of(certificate: Certificate, size: int) -> int:
+    k = certificate.sparsity
+    require(type(k) is int and 1 <= k <= size, f"sparsity {k!r} is out of range")
+    return k
+
+
 def _examined(certificate: Certificate, prepared: Prepared, source: Source) -> Proof:
     kind, k = certificate.kind, certificate.sparsity
     known = rules()
     require(isinstance(kind, str) and kind in known, f"unknown kind {kind!r}")
-    require(prepared.size == certificate.size, f"it is for {certificate.size} features, the data have {prepared.size}")
-    require(
-        isinstance(k, int) and not isinstance(k, bool) and 1 <= k <= prepared.size, f"sparsity {k!r} is out of range"
-    )
     objective = captured(prepared, certificate.support, certificate.loadings, k)
     proved = known[kind].prove(prepared, certificate, objective)
     again = proved.bound if proved.again is None else proved.again

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from certpca.checker.matrix import require_codes
 from certpca.checker.normalisation import ALLELES
 from certpca.checker.numbers import Mask, Vector, gamma, require
-from certpca.checker.read_ahead import read_ahead
+from certpca.checker.read_ahead import read_ahead, reading_threads
 from certpca.checker.sparse_columns import Entries, ZeroFree, entries_by_rows, entries_of, nearly_zero
 from certpca.checker.sparse_table import SparseTable, is_sparse
 from certpca.results.certificate import Source
@@ -63,14 +63,17 @@ class Columns:
     def __init__(self, source: Source) -> None:
         self._source, self._values = source, sliceable(source.values)
         self.rows, self.size = (int(side) for side in source.values.shape)
+        self.threads = reading_threads(self._values)
         self._gaps = np.ones(self.size, dtype=bool)  # columns that may have missing values
         largest = np.empty(self.size)
-        entries = entries_of(self._values)
+        entries = None if source.weights is not None else entries_of(self._values)
+        self._roots, self._shares = _roots_of(source.weights, self.rows)
+        self._idle = None if self._shares is None else np.flatnonzero(self._shares == 0)
         if entries is not None and source.missing is None and np.isfinite(entries.values).all():
             largest, self._gaps[:] = entries.largest(), False
         else:  # some may be missing, or a code says so, which sparse tables do not take
             entries = None
-            for part, (greatest, gaps) in read_ahead(column_slices(self.rows, self.size), self._sized):
+            for part, (greatest, gaps) in read_ahead(column_slices(self.rows, self.size), self._sized, self.threads):
                 largest[part], self._gaps[part] = greatest, gaps
         require(
             not self._gaps.any() or bool(source.fill_missing and source.center),
@@ -93,7 +96,7 @@ class Columns:
         if entries is not None:
             self._mean, self._over, self.doubt, self.squares = self._measured_sparse(entries)
             return
-        for part, found in read_ahead(column_slices(self.rows, self.size), self._measured):
+        for part, found in read_ahead(column_slices(self.rows, self.size), self._measured, self.threads):
             self._mean[part], self._over[part], self.doubt[part], self.squares[part] = found
 
     def _sized(self, columns: slice) -> tuple[Vector, Mask]:
@@ -112,11 +115,16 @@ class Columns:
     def _read(self, columns: slice, chosen: Any) -> tuple[Vector, Mask | None]:
         stored = stored_columns(self._values, columns, chosen)
         raw = np.array(stored, dtype=np.float64)
-        if not self._gaps[columns].any():
-            return raw, None
-        missing = self._source.missing
-        require_codes(missing, stored)
-        return raw, np.asarray(np.isnan(raw) if missing is None else stored == missing)
+        hole = None
+        if self._gaps[columns].any():
+            missing = self._source.missing
+            require_codes(missing, stored)
+            hole = np.asarray(np.isnan(raw) if missing is None else stored == missing)
+        if self._idle is not None:
+            # What weighs nothing must not decide by what power of two the others are divided: these could vanish.
+            require(not bool(np.isinf(raw[self._idle]).any()), "the data have values that are not finite")
+            raw[self._idle] = 0.0
+        return raw, hole
 
     def _measured(self, columns: slice) -> tuple[Vector, Vector, Vector, Vector]:
         """Return mean, scale, error and squared length of each column, after centring and scaling."""
@@ -124,17 +132,33 @@ class Columns:
         raw, hole = self._filled(columns, None)
         unit = self._units[columns]
         raw *= self._inverse[columns]
-        count = np.full(raw.shape[1], rows) if hole is None else np.maximum(rows - hole.sum(axis=0), 1)
-        mean = raw.sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
-        # The mean is off by at most γ of the mean magnitude, in every row; each difference rounds once more.
         spare = np.abs(raw)
-        level = spare.sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
+        if self._shares is not None:
+            mean, level = self._weighted_means(raw, spare, hole)
+        else:
+            count = np.full(raw.shape[1], rows) if hole is None else np.maximum(rows - hole.sum(axis=0), 1)
+            mean = raw.sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
+            # The mean is off by at most γ of the mean magnitude, in every row; each difference rounds once more.
+            level = spare.sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
         raw -= mean
         if hole is not None:
             raw[hole] = 0.0
+        if self._roots is not None:
+            raw *= self._roots
         lengths = np.sqrt(np.square(raw, out=spare).sum(axis=0))  # new memory would cost more than the sums
         over, doubt = self._allowed(unit, mean, level, lengths)
         return mean, over, doubt, np.square(self._scaled(raw, over), out=spare).sum(axis=0)
+
+    def _weighted_means(self, raw: Vector, sizes: Vector, hole: Mask | None) -> tuple[Vector, Vector]:
+        """Return weighted means, and those of magnitudes."""
+        zeros = np.zeros(raw.shape[1])
+        if not self._source.center:
+            return zeros, zeros
+        assert self._shares is not None
+        present = np.full(raw.shape[1], self._shares.sum()) if hole is None else self._shares @ ~hole
+        # Where all samples that have a value weigh nothing, the column is zero once it is weighted.
+        over = np.where(present > 0, present, 1.0)
+        return (self._shares @ raw) / over, (self._shares @ sizes) / over
 
     def _measured_sparse(self, entries: Entries) -> tuple[Vector, Vector, Vector, Vector]:
         """Return the same from the entries other than zero, of all columns at once."""
@@ -152,7 +176,9 @@ class Columns:
     def _allowed(self, unit: Vector, mean: Vector, level: Vector, lengths: Vector) -> tuple[Vector, Vector]:
         """Return what centred columns of these lengths are divided by, and how far off they can be then."""
         source, rows = self._source, self.rows
-        doubt = (gamma(rows + 8) * level * math.sqrt(rows) + gamma(4) * lengths) * (1 + gamma(rows + 8))
+        # With weights, means are quotients of sums of products, and numbers are multiplied by roots that are rounded.
+        of_mean, of_numbers = (rows + 8, 4) if self._roots is None else (4 * rows + 64, 2 * rows + 64)
+        doubt = (gamma(of_mean) * level * math.sqrt(rows) + gamma(of_numbers) * lengths) * (1 + gamma(rows + 8))
         if source.scale is True:
             require(bool((lengths > 4 * doubt).all()), "a column is constant, so it has no correlation")
             # x/|x| moves by at most twice the relative error of x, and rounds.
@@ -184,7 +210,23 @@ class Columns:
         raw -= mean
         if hole is not None:
             raw[hole] = 0.0
+        if self._roots is not None:
+            raw *= self._roots
         return self._scaled(raw, over)
+
+
+def _roots_of(weights: Any, rows: int) -> tuple[Vector | None, Vector | None]:
+    """Return √ω as a column and ω, the weights brought to a mean of one, or nothing where there are none.
+
+    The sum of the weights is off by a relative γ_rows, each ω by three roundings more, and its root by half of that and
+    one: a relative γ_{rows+8} covers all. Multiplied by a power of two first, no weight but zero is below 2⁻¹⁰⁰.
+    """
+    if weights is None:
+        return None, None
+    given = np.array(weights, dtype=np.float64)
+    given = np.ldexp(given, -int(np.frexp(given.max())[1]))
+    shares = given / given.sum() * rows
+    return np.sqrt(shares)[:, None], shares
 
 
 def _expected_spread(share: Vector, off: Vector) -> tuple[Vector, Vector]:
@@ -223,7 +265,7 @@ def fingerprint(source: Source, *, thin_apart: bool = True, block_bytes: int = B
             return stored, _in_bytes(stored)
         return stored_columns(values, part, np.flatnonzero(~thin[part])), small[part]
 
-    for part, (looked_at, small[part]) in read_ahead(left, read):
+    for part, (looked_at, small[part]) in read_ahead(left, read, reading_threads(values)):
         stored = looked_at
         if entries is None:
             thin[part] = nearly_zero(np.count_nonzero(stored, axis=0), rows, small[part]) & thin_apart
@@ -234,7 +276,7 @@ def fingerprint(source: Source, *, thin_apart: bool = True, block_bytes: int = B
         if bytewise.any():
             whole.update(_bytes_of(stored if bytewise.all() else stored[:, bytewise], np.int8))
         if not bytewise.all():
-            others.update(_bytes_of(stored[:, ~bytewise] if bytewise.any() else stored, np.float64))
+            others.update(_bytes_of(stored[:, ~bytewise] if bytewise.any() else stored, "<f8"))
     digest = blake2b(repr((rows, size, sorted(source.normalisation().items()))).encode(), digest_size=20)
     for text in (np.packbits(small).tobytes(), whole.digest(), others.digest()):
         digest.update(text)

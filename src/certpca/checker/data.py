@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from certpca.checker.limits import Limits, Work
 from certpca.checker.numbers import UNDERFLOW, Mask, Vector, gamma, largest_eigenvalue, require
 from certpca.checker.read_ahead import read_ahead
 from certpca.results.certificate import Source
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class Prepared:
     distance to the exact one in norm. `never_negative`: it comes from data, so that no form of it is negative. `work`
     counts what a certificate costs. `latest` keeps the dual point that was last worked out: its bound holds for every
     sparsity. `squares` are those of the lengths of columns where they are known; `memory` keeps what is the same for
-    all certificates. `limits` are those of the examination.
+    all certificates. `limits` are those of the examination. `threads` is how many may read blocks.
     """
 
     depth: int
@@ -46,10 +48,17 @@ class Prepared:
     work: Work = field(default_factory=Work)
     limits: Limits = field(default_factory=Limits)
     distance: float = 0.0
+    threads: int = 1
 
     def blocks(self) -> Iterator[tuple[slice, Vector]]:
         """Walk over the columns."""
-        yield from read_ahead(column_slices(self.depth, self.size), self.block)
+        yield from read_ahead(column_slices(self.depth, self.size), self.block, self.threads)
+
+    def worked_out(self, work: Callable[[slice, Vector], Result]) -> Iterator[tuple[slice, Result]]:
+        """Walk over the columns with what can be worked out from each block, while others are read."""
+        yield from read_ahead(
+            column_slices(self.depth, self.size), lambda part: work(part, self.block(part)), self.threads
+        )
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
         """Return what depends on nothing but the data, worked out when it is first asked for."""
@@ -191,5 +200,16 @@ def _standardised(source: Source, gathered_bytes: int) -> Prepared:
         return (matrix + matrix.T) / 2, slack * (1 + gamma(16))
 
     return Prepared(
-        rows, size, data.standardised, form, dense, error, 0.0, trace, data.unit, vanished, squares=data.squares
+        rows,
+        size,
+        data.standardised,
+        form,
+        dense,
+        error,
+        0.0,
+        trace,
+        data.unit,
+        vanished,
+        squares=data.squares,
+        threads=data.threads,
     )

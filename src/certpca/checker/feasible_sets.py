@@ -11,9 +11,10 @@ y_s in its place and E = Y' − Y, the projection of x_t onto the complement of 
 
     δ_t = (‖Yᵀx_t‖ + ‖E‖‖x_t‖) / (σ_min(Y) − ‖E‖),
 
-and is no longer than x_t. So it captures at least (x_tᵀAx_t − 2‖A‖‖x_t‖δ_t − ‖A‖δ_t²)/‖x_t‖². Components without a
-common feature are orthogonal as they are. Where features in common are as few as the conditions, leaving all of them
-out serves as well, with δ_t the length of the loadings there.
+and its squared length is between ‖x_t‖² − δ_t² and ‖x_t‖². So with f = x_tᵀAx_t − 2‖A‖‖x_t‖δ_t − ‖A‖δ_t² it captures
+at least f/‖x_t‖², or f/(‖x_t‖² − δ_t²) where f is negative, which it can be for a matrix that is given. Components
+without a common feature are orthogonal as they are. Where features in common are as few as the conditions, leaving all
+of them out serves as well, with δ_t the length of the loadings there. (docs/mathematics.md, 13.1)
 
 Stored loadings must be feasible to `FEASIBLE` too: they, and not their neighbours, are what is used later.
 
@@ -74,8 +75,11 @@ def captured_together(prepared: Prepared, certificate: SetCertificate) -> float:
         length = float(component.loadings @ component.loadings)
         slip = gamma(component.support.size + 16)
         moved = norm * component.distance * (2 * math.sqrt(length) + component.distance)
+        lost = slip * abs(value) + off + moved
+        if value < lost:  # what is negative grows when it is divided by less
+            lost += (lost - value) * component.distance**2 / (length - component.distance**2)
         total += value / length
-        doubt += (slip * abs(value) + off + moved) / length
+        doubt += lost / length
     count = len(components)
     total -= (doubt + gamma(count + 8) * (abs(total) + doubt)) * (1 + gamma(count + 16))
     return max(0.0, total) if prepared.never_negative else total

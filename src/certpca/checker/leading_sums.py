@@ -7,6 +7,8 @@ For every M ⪰ 0 and orthonormal u_1, …, u_r
 as Σ u_tu_tᵀ ⪯ I; with fewer than r vectors too. With one G for all it is at least the sum of its r leading eigenvalues,
 and equal to that where M holds what the r − 1 leading ones have above the last. Here M = VVᵀ for any stored V.
 
+Proof: docs/mathematics.md, 11.4.
+
 Allowance. VVᵀ is formed with an error of at most γ_m|V|² in norm, for m columns and the Frobenius norm |V|; the
 difference from G rounds each entry once, by at most γ_1(tr G + |V|²) in norm where G ⪰ 0. tr M = |V|² is a sum of dm
 squares.

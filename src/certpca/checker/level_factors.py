@@ -1,7 +1,7 @@
-"""Dual matrices of a level by a few numbers for each feature, so that Σ Y_i is multiplied but never formed.
+"""Dual matrices Y_i of a level by a few numbers for each feature.
 
-The inequality is that of `rules/l0_level`, R = rI + WSWᵀ as in `level_points`. Here c = Wg + ha for floating-point
-numbers g and h, so that
+The inequality is that of `rules/l0_level`, R = rI + WSWᵀ as in `levels`. B = aaᵀ − R has at most one positive
+eigenvalue, so that any c will do. Here c = Wg + ha for floating-point numbers g and h, exactly, so that
 
     Bc = αa − Wu,   α = a·c − rh,   u = rg + SWᵀc,   and   Y = zzᵀ,   z = (αa − Wu)/√q
 
@@ -9,25 +9,36 @@ needs no vector of the length of a. All is computed from p = Wᵀa, |a|² and G 
 
     t = Gg + hp (Wᵀc),   β = p·g + h|a|² (a·c),   q = β² − r(g·t + hβ) − t·St.
 
-Allowance. Let C = |W||g| + |h||a| ≥ |c| with Frobenius norms, ϱ = r + |W|²|S| ≥ ‖R‖, d = depth, m columns of W. p and
-|a|² are off by γ_d|W||a| and γ_d|a|², G by γ_d|W|². So, as γ_i + γ_j + γ_iγ_j ≤ γ_{i+j},
+Allowance. Let l_j be the length of w_j, C = Σ l_j|g_j| + |h||a| ≥ |c|, ϱ = r + Σ_ij l_i|S_ij|l_j ≥ ‖R‖, d = depth, m
+columns of W. p_j and |a|² are off by γ_d l_j|a| and γ_d|a|², G_ij by γ_d l_il_j. So, as γ_i + γ_j + γ_iγ_j ≤ γ_{i+j},
 
-    |t − Wᵀc| ≤ γ_{d+m+3}|W|C,   |β − a·c| ≤ γ_{d+m+3}|a|C,   |α − α'| ≤ γ_{d+m+6}(|a|C + r|h|),
-    |u − u'| ≤ γ_{d+2m+6}(r|g| + |S||W|C),   |(αa − Wu) − Bc| ≤ γ_{d+2m+8}(|a|² + ϱ)C,
+    |t − Wᵀc|_j ≤ γ_{d+m+3} l_jC,   |β − a·c| ≤ γ_{d+m+3}|a|C,   |α − α'| ≤ γ_{d+m+6}(|a|C + r|h|),
+    |u − u'|_i ≤ γ_{d+2m+6}(r|g_i| + Σ_j|S_ij|l_jC),   |(αa − Wu) − Bc| ≤ γ_{d+2m+8}(|a|² + ϱ)C,
     |q − cᵀBc| ≤ γ_{2d+4m+16}(β² + ϱC² + 3|a|C|β|),
 
-which is `level_points` with C in the place of |c|, and what follows is done as there: q is lowered by four times that
-and z is off by at most twice the bound for Bc, divided by √q, which covers the division and the root. The z that is
-multiplied later is that of the stored α and u, exactly.
+where the square of the error of β is at most a quarter of γ|a|C|β| if |β| ≥ 4γ|a|C; elsewhere the lowered q below is
+negative. q is lowered by four times that bound, which only enlarges Y = (Bc)(Bc)ᵀ/q, and z is off by at most twice the
+bound for Bc, divided by √q, which covers the division and the root. The z that is multiplied later is that of the
+stored α and u, exactly; where it is formed, that rounds by γ_{m+2}(|α||a| + Σ l_j|u_j|) more.
 
-Where the lowered q is not clearly positive, Y = (1 − 1/κ)₊ aaᵀ for a κ ≥ aᵀR⁻¹a as in `level_points`, with x = Wg + ha,
-h about 1/r: x·Rx = r(g·t + hβ) + t·St and a − Rx = (1 − rh)a − W(rg + St), whose length is at most that of its parts.
+Where the lowered q is not clearly positive, Y = (1 − 1/κ)₊ aaᵀ for a κ ≥ aᵀR⁻¹a: aaᵀ ⪯ κR, so aaᵀ − R ⪯ (1 − 1/κ)aaᵀ.
+For every x, with e = a − Rx, aᵀR⁻¹a = 2a·x − xᵀRx + eᵀR⁻¹e ≤ 2a·x − xᵀRx + |e|²/least. Here x = Wg + ha, h about 1/r:
+x·Rx = r(g·t + hβ) + t·St and e = (1 − rh)a − W(rg + St), whose length is at most that of its parts. Where that gives
+nothing, κ = ∞: Y = aaᵀ always will do. Features with κ ≤ 1 need no dual matrix at all.
+
+Prices. A feature with the price w ≥ 0 has R + wI in place of R, and r + w in place of r: B still has at most one
+positive eigenvalue. r + w rounds once more, so everything above holds with ϱ + w in place of ϱ. A κ for R is one for
+R + wI too.
+
+Rank one. Y = (Bc)(Bc)ᵀ/q ⪰ aaᵀ − R_c for R_c = (Rc)(Rc)ᵀ/cᵀRc as well, since Bc and cᵀBc are the same for R_c as for R;
+and (1 − 1/κ)aaᵀ = aaᵀ − aaᵀ/κ. So for each feature there is a matrix of rank one below R that does what R does: rules
+for several directions at once may count on it.
 
 Products. ZᵀX = α∘(FᵀX) − UWᵀX and ZY = F(α∘Y) − WUᵀY round relative to ζ|X| and ζ|Y|, by γ of d + m and n + m terms,
-with ζ² = Σ(|α_i||a_i| + |W||u_i|)² ≥ |Z|².
+with ζ² = Σ_i(|α_i||a_i| + Σ_j l_j|u_ij|)² ≥ |Z|².
 
-Underflow. As in `level_points`: entries of W are at most one, S, r and C at most 2¹⁰⁰, and h is at most 2²⁰⁰ where C is
-not asked for, so that what vanishes moves no z by more than 2⁻⁵⁵⁰.
+Underflow. Entries of W are at most one, S, r and C at most 2¹⁰⁰, h is at most 2²⁰⁰ where C is not asked for, and q must
+be above 2⁻²⁰⁰, so that what vanishes below the normal range moves no z by more than 2⁻⁵⁵⁰.
 """
 
 import math
@@ -36,7 +47,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from certpca.checker.data import Prepared
-from certpca.checker.level_points import LARGEST_LEVEL, SMALLEST_FORM, Level, coordinates
+from certpca.checker.level_suggestions import coordinates, priced_coordinates
+from certpca.checker.levels import LARGEST_LEVEL, SMALLEST_FORM, Level
 from certpca.checker.numbers import Vector, gamma, require
 
 
@@ -74,19 +86,18 @@ class Factors:
 def factors_of(prepared: Prepared, level: Level, panel: Vector) -> tuple[Factors, Vector, float]:
     """Walk over the data: return the factors of all dual matrices, and on the way ZZᵀ panel and |Zᵀ panel|²."""
     directions = level.directions
-    width = directions.shape[1]
-    gram, along = directions.T @ directions, directions.T @ panel
-    scale, turned = np.empty(prepared.size), np.empty((prepared.size, width))
+    along = directions.T @ panel
+    scale, turned = np.empty(prepared.size), np.empty((prepared.size, directions.shape[1]))
     found = Factors(level, scale, turned, math.nan, math.nan)
     to = np.zeros(panel.shape[::-1]), np.zeros(along.shape)
     norms = strays = square = 0.0
-    wide, lengths = _size(directions), prepared.diagonal()
+    lengths = prepared.diagonal()
     for columns, block in prepared.blocks():
         squares = lengths[columns]
-        scale[columns], u, stray = of_features(directions.T @ block, squares, level, gram, wide)
+        scale[columns], u, stray = of_features(directions.T @ block, squares, level)
         turned[columns] = u.T
-        norms += float(((np.abs(scale[columns]) * np.sqrt(squares) + wide * np.linalg.norm(u, axis=0)) ** 2).sum())
-        strays += stray
+        norms += float((_parts(scale[columns], u, squares, level) ** 2).sum())
+        strays += float((stray**2).sum())
         square += found.add(columns, block, panel, along, to)
     require(math.isfinite(norms) and math.isfinite(strays) and math.isfinite(square), "its numbers overflow")
     more = 1 + gamma(2 * prepared.size + prepared.depth + 64)
@@ -94,61 +105,73 @@ def factors_of(prepared: Prepared, level: Level, panel: Vector) -> tuple[Factors
     return factors, to[0].T - directions @ to[1], square
 
 
-def of_features(
-    along: Vector, squares: Vector, level: Level, gram: Vector, wide: float
-) -> tuple[Vector, Vector, float]:
-    """Return α and u from Wᵀa and |a|² of features, and the squared length of the errors of all z.
+def level_vectors(columns: Vector, level: Level, prices: Vector | None = None) -> tuple[Vector, float]:
+    """Return z_i with Y_i = z_i z_iᵀ for the columns a_i, and the squared length of all their errors."""
+    squares = (columns**2).sum(axis=0)
+    scale, u, stray = of_features(level.directions.T @ columns, squares, level, prices)
+    z = columns * scale
+    z -= level.directions @ u
+    stray = stray + gamma(level.directions.shape[1] + 8) * _parts(scale, u, squares, level)
+    return z, float((stray**2).sum())
 
-    `gram` is WᵀW, `wide` at least the Frobenius norm of W.
-    """
+
+def _parts(scale: Vector, u: Vector, squares: Vector, level: Level) -> Vector:
+    """Return |α||a| + Σ l_j|u_j| of each feature."""
+    whole: Vector = np.abs(scale) * np.sqrt(squares) + level.lengths @ np.abs(u)
+    return whole
+
+
+def of_features(
+    along: Vector, squares: Vector, level: Level, prices: Vector | None = None
+) -> tuple[Vector, Vector, Vector]:
+    """Return α and u from Wᵀa and |a|² of features, and how far each z is off."""
     depth, width = level.directions.shape
-    small = gamma(2 * depth + 4 * width + 32)
-    if level.size == 0.0:  # R = 0
-        return np.ones(squares.size), np.zeros_like(along), 0.0
-    sizes = np.sqrt(squares)
+    small, gram, lengths = gamma(2 * depth + 4 * width + 32), level.gram, level.lengths
+    prices = np.zeros(squares.size) if prices is None else prices
+    if level.size == 0.0 and not prices.any():  # R = 0
+        return np.ones(squares.size), np.zeros_like(along), np.zeros(squares.size)
+    sizes, number, norm = np.sqrt(squares), level.number + prices, level.size + prices
     with np.errstate(all="ignore"):  # what is not finite is replaced below
         g, h = coordinates(along, squares, level)
+        paying = np.flatnonzero(prices)
+        if paying.size:
+            g[:, paying], h[paying] = priced_coordinates(along[:, paying], squares[paying], level, prices[paying])
         length = np.sqrt((g * (gram @ g + h * along)).sum(axis=0) + h * ((along * g).sum(axis=0) + h * squares))
         g, h = g / length, h / length
         t, inner = gram @ g + h * along, (along * g).sum(axis=0) + h * squares
         s = level.matrix @ t
-        reach = wide * np.linalg.norm(g, axis=0) + np.abs(h) * sizes
-        q = inner**2 - level.number * ((g * t).sum(axis=0) + h * inner) - (t * s).sum(axis=0)
-        lowered = q - 4 * small * (inner**2 + level.size * reach**2 + 3 * sizes * reach * np.abs(inner))
+        reach = lengths @ np.abs(g) + np.abs(h) * sizes
+        q = inner**2 - number * ((g * t).sum(axis=0) + h * inner) - (t * s).sum(axis=0)
+        lowered = q - 4 * small * (inner**2 + norm * reach**2 + 3 * sizes * reach * np.abs(inner))
         root = np.sqrt(lowered)
-        scale, u = (inner - level.number * h) / root, (level.number * g + s) / root
-        stray = 2 * small * (squares + level.size) * reach / root
+        scale, u = (inner - number * h) / root, (number * g + s) / root
+        stray = 2 * small * (squares + norm) * reach / root
     usable = np.isfinite(u).all(axis=0) & np.isfinite(scale) & np.isfinite(stray)
     usable &= (lowered > 0.5 * q) & (lowered > SMALLEST_FORM) & (reach < LARGEST_LEVEL)
     others = np.flatnonzero(~usable)
     if others.size:
-        scale[others] = shrunk = _shrunk(along[:, others], squares[others], level, gram, wide)
+        scale[others] = share = shrunk(along[:, others], squares[others], level)
         u[:, others] = 0.0
-        stray[others] = gamma(4) * shrunk * sizes[others]
-    return scale, u, float((stray**2).sum())
+        stray[others] = gamma(4) * share * sizes[others]
+    return scale, u, stray
 
 
-def _shrunk(along: Vector, squares: Vector, level: Level, gram: Vector, wide: float) -> Vector:
+def shrunk(along: Vector, squares: Vector, level: Level) -> Vector:
     """Return √(1 − 1/κ)₊ for an upper bound κ of aᵀR⁻¹a of each feature: one where there is none."""
     if level.inverse is None:
         return np.ones(squares.size)
     depth, width = level.directions.shape
-    small = gamma(2 * depth + 4 * width + 32)
+    small, gram, lengths = gamma(2 * depth + 4 * width + 32), level.gram, level.lengths
     with np.errstate(all="ignore"):
         h = 1.0 / level.number
         g = -(level.inverse @ along) * h
         t, inner = gram @ g + h * along, (along * g).sum(axis=0) + h * squares
         s = level.matrix @ t
-        sizes, reach = np.sqrt(squares), wide * np.linalg.norm(g, axis=0) + h * np.sqrt(squares)
+        sizes, reach = np.sqrt(squares), lengths @ np.abs(g) + h * np.sqrt(squares)
         value = 2 * inner - level.number * ((g * t).sum(axis=0) + h * inner) - (t * s).sum(axis=0)
         off = 4 * small * (2 * sizes * reach + level.size * reach**2)
-        rest = wide * np.linalg.norm(level.number * g + s, axis=0) + 4 * small * (sizes + level.size * reach)
+        rest = lengths @ np.abs(level.number * g + s) + 4 * small * (sizes + level.size * reach)
         kappa = (value + off + rest**2 / level.least) * (1 + gamma(16))
         share = np.sqrt(np.maximum(1 - 1 / kappa, 0.0) * (1 + gamma(8)) + gamma(8))
     share = np.where(kappa <= 1, 0.0, share)
     return np.where(np.isfinite(share), np.minimum(share, 1.0), 1.0)
-
-
-def _size(matrix: Vector) -> float:
-    """Return at least the Frobenius norm."""
-    return float(np.linalg.norm(matrix)) * (1 + gamma(matrix.size + 4))

@@ -12,6 +12,7 @@ import numpy as np
 from certpca.checker.normalisation import ALLELES, require_source
 from certpca.checker.numbers import require
 from certpca.results.certificate import Certificate, Source
+from certpca.results.constraints import FREE, Constraints
 from certpca.results.set_certificate import SetCertificate
 
 MISSING_GENOTYPE = -9
@@ -38,6 +39,10 @@ class Expected(TypedDict, total=False):
         Those of the claim about several components.
     together : str
         What the components must satisfy together.
+    sample_weight : sequence of float or False
+        The weights of samples, as in `from_data`; False: there must be none.
+    constraints : Constraints
+        What the components of the claim must satisfy; ``Constraints()``: nothing besides their sparsity.
     max_gap : float
         The largest proved gap.
 
@@ -61,6 +66,8 @@ class Expected(TypedDict, total=False):
     sparsity: int
     sparsities: Sequence[int]
     together: str
+    constraints: Constraints
+    sample_weight: Any
     max_gap: float
 
 
@@ -70,6 +77,7 @@ def require_ordinary(source: Source) -> None:
     if source.kind == "matrix":
         return
     rows, missing = int(source.values.shape[0]), source.missing
+    require(source.weights is None or len(source.weights) == rows, "it does not have one weight for each sample")
     require(
         1 <= source.divisor <= rows and source.divisor.is_integer(),
         f"it divides by {source.divisor:g}, which no covariance of {rows} rows is divided by",
@@ -95,12 +103,22 @@ def in_words(source: Source) -> str:
     divisor = int(source.divisor)
     unusual = "" if divisor in (rows, rows - 1) else ", which is neither the number of rows nor one less"
     alleles = "scaled by √(2p(1 − p)), " if source.scale == ALLELES else ""
+    weighted = "" if source.weights is None else "weighted "
     holes = "NaN" if source.missing is None else f"coded {source.missing}"
     return (
-        f"{'correlation' if source.scale is True else 'covariance'} matrix "
+        f"{weighted}{'correlation' if source.scale is True else 'covariance'} matrix "
         f"({'centred' if source.center else 'uncentred'}, {alleles}divided by {divisor}{unusual}) of "
-        f"{rows} x {size} data" + (f", missing values ({holes}) taken as column means" if source.fill_missing else "")
+        f"{rows} x {size} data"
+        + (f", missing values ({holes}) taken as column means" if source.fill_missing else "")
+        + _weights_in_words(source.weights)
     )
+
+
+def _weights_in_words(weights: Any) -> str:
+    if weights is None:
+        return ""
+    mean = sum(weights) / len(weights)
+    return f", samples weighted from {min(weights) / mean:.3g} to {max(weights) / mean:.3g} of the mean weight"
 
 
 def require_expected(source: Source, certificate: Certificate | SetCertificate, expected: Mapping[str, Any]) -> None:
@@ -122,6 +140,7 @@ def require_expected(source: Source, certificate: Certificate | SetCertificate, 
         rows = int(source.values.shape[0])
         if source.scale is not True:  # correlations do not depend on it
             compare("ddof", rows - int(source.divisor), f"a divisor of {rows} less {expected.get('ddof')}")
+    _require_weights(source, expected.get("sample_weight"), about)
     if expected.get("missing") == "error":
         require(not source.fill_missing, f"expected no missing values, but it is about the {about}")
     if isinstance(certificate, SetCertificate):
@@ -141,6 +160,25 @@ def require_expected(source: Source, certificate: Certificate | SetCertificate, 
     )
     wanted = expected.get("together")
     require(wanted is None or wanted == problem, f"expected {wanted} components, but it is about {problem}")
+    wanted = expected.get("constraints")
+    stated = FREE if isinstance(certificate, SetCertificate) else certificate.constraints
+    require(
+        wanted is None or wanted.completed == stated.completed,
+        f"expected {_asked(wanted)}, but it is about {_asked(stated)}",
+    )
+
+
+def _require_weights(source: Source, wanted: Any, about: str) -> None:
+    if wanted is None:
+        return
+    stated = None if source.weights is None else [float(weight) for weight in source.weights]
+    expects = None if wanted is False else [float(weight) for weight in wanted]
+    what = ("other" if expects else "no") if stated else "some"
+    require(stated == expects, f"expected {what} weights of samples, but it is about the {about}")
+
+
+def _asked(constraints: Constraints | None) -> str:
+    return f"components with {constraints}" if constraints else "components without constraints"
 
 
 _SCALES: dict[Any, str] = {

@@ -30,7 +30,7 @@ import numpy as np
 
 from certpca.checker.data import Prepared
 from certpca.checker.level_factors import Factors, factors_of
-from certpca.checker.level_points import level_of
+from certpca.checker.levels import level_of
 from certpca.checker.numbers import Vector, array_of, gamma, largest_eigenvalue, require
 from certpca.checker.random_spaces import USABLE_DRIFT, RandomSpace
 

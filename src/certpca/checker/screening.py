@@ -1,4 +1,7 @@
-"""Features that a dual point proves to be in no, or in every, optimal support; those in none may be left out."""
+"""Features that a dual point proves to be in no, or in every, optimal support; those in none may be left out.
+
+Proof: docs/mathematics.md, 4.1 to 4.3.
+"""
 
 from typing import NamedTuple
 
@@ -9,17 +12,19 @@ from certpca.checker.dual_points import Point, dual_vectors, point_of
 from certpca.checker.numbers import Mask, Vector, gamma, require
 from certpca.checker.proved import Proved
 from certpca.results.certificate import Certificate
+from certpca.results.constraints import FREE, Constraints
 from certpca.results.evidence_forms import parts_of
 
 SCREEN = "screen"  # the part of the evidence that holds a first dual point
 
 
 class Screened(NamedTuple):
-    """The data without some features, and which those are."""
+    """The data without some features, which those are, and what is asked of the others."""
 
     kept: Prepared
     dropped: Mask
     objective: float
+    constraints: Constraints = FREE
 
     def proved(self, bound: float, outside: Mask, inside: Mask) -> Proved:
         """Turn what is proved about the features kept into what is proved about all."""
@@ -33,14 +38,31 @@ def screened(prepared: Prepared, certificate: Certificate, objective: float) -> 
     """Leave out features that a first dual point proves to be in no optimal support."""
     first = parts_of(certificate.evidence).get(SCREEN)
     if first is None:
-        return Screened(prepared, np.zeros(prepared.size, dtype=bool), objective)
-    outside, _ = screen(prepared, point_of(prepared, first), certificate.sparsity, objective)
+        return Screened(prepared, np.zeros(prepared.size, dtype=bool), objective, certificate.constraints)
+    point, k = point_of(prepared, first), certificate.sparsity
+    outside, _ = screen(prepared, point, k, objective, certificate.constraints)
     require(prepared.size - int(outside.sum()) >= certificate.sparsity, "it leaves too few features")
-    return Screened(prepared.keep(~outside), outside, objective)
+    left = certificate.constraints.on(np.flatnonzero(~outside))
+    return Screened(prepared.keep(~outside), outside, objective, left)
 
 
-def screen(prepared: Prepared, point: Point, k: int, objective: float) -> tuple[Mask, Mask]:
+def screen(
+    prepared: Prepared, point: Point, k: int, objective: float, constraints: Constraints = FREE
+) -> tuple[Mask, Mask]:
     """Mark features proved to be in no, and in every, optimal support.
+
+    What every support has is never left out, whatever roundings say; where a feature is left out, so is its group.
+    """
+    outside, inside = _screened(prepared, point, k, objective)
+    outside[list(constraints.include)] = False
+    for group in constraints.groups:
+        members = list(group)
+        outside[members] = outside[members].any()
+    return outside, inside
+
+
+def _screened(prepared: Prepared, point: Point, k: int, objective: float) -> tuple[Mask, Mask]:
+    """Mark features that the dual point decides.
 
     Leaving i out removes Y_i: if kρ + λ_max(G − Y_i) is below the objective, every optimum contains i. Forcing i in
     replaces Y_i by a_ia_iᵀ with one feature less to choose: if (k − 1)ρ + λ_max(G − Y_i + a_ia_iᵀ) is below,

@@ -54,7 +54,7 @@ def prove_part(
         matrix="",
         normalisation={},
         fingerprint="",
-        support=np.asarray(entry["support"], dtype=np.intp),
+        support=np.asarray(entry["support"]),  # as it is: numbers that are not whole are refused
         loadings=np.asarray(entry["loadings"], dtype=np.float64),
         evidence=arrays.get(part_name(kind, number), {}),
         tree=entry["tree"],

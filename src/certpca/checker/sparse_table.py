@@ -52,6 +52,18 @@ class SparseTable:
         dense = np.bincount(place, weights=self._data[begin:end], minlength=rows * width)
         return np.asarray(dense, dtype=np.float64).reshape(rows, width)
 
+    def take(self, kept: NDArray[Any]) -> "SparseTable":
+        """Return some of the columns, in increasing order."""
+        part = object.__new__(SparseTable)
+        counts = np.diff(self._starts)
+        chosen = np.zeros(self.shape[1], dtype=bool)
+        chosen[kept] = True
+        mine = np.repeat(chosen, counts)
+        part.shape = (self.shape[0], int(kept.size))
+        part._rows, part._data = self._rows[: mine.size][mine], self._data[: mine.size][mine]
+        part._starts = np.concatenate([[0], np.cumsum(counts[chosen])])
+        return part
+
     def entries(self) -> tuple[NDArray[Any], Vector, NDArray[Any]]:
         """Return rows and values of all entries other than zero, and where each column begins and the last ends.
 

@@ -1,7 +1,9 @@
 """Walks over search trees of supports, in which every bound is recomputed; features may have prices.
 
-A node has features fixed in (I) and free ones (R); at the root all are free. Its supports have k members, I among
-them and the others from R; smaller supports capture no more than larger ones, so these are enough. The tree is a list
+A node has features fixed in (I) and free ones (R); at the root all are free but those that constraints force in or
+leave out. Its supports have k members, I among them and the others from R; smaller supports capture no more than larger
+ones, so these are enough. Groups of which supports have all or none (`allowed_supports`) are followed in every node:
+there the bounds below are for all supports, which are more, and lists for the allowed ones alone. The tree is a list
 of nodes, the root first, and a node is a list of operations:
 
     {"fix": …, "out": […], "in": […]}    A bound for the supports of the node that contain i lets i be left out if it
@@ -10,7 +12,8 @@ of nodes, the root first, and a node is a list of operations:
     {"leaf": …}                          A bound for all supports of the node.
 
 The result is the largest bound met anywhere. Leaves are "empty" (no supports), "eigenvalue" (λ_max of all features of
-the node), "trace", "list" (every support), "squares", "pairs", and "cheapest" (the smallest of the bounds it allows).
+the node), "trace", "list" (every support), "squares", "pairs", "cheapest" (the smallest of the bounds it allows), and
+"raised".
 
 Pairs. With N = I ∪ R, b = k − |I|, any symmetric U, antisymmetric K, α > 0 and C_ij = U_ij²/(2(α_i + α_j)) + K_ij,
 
@@ -29,6 +32,11 @@ a row, or among the rows, that would count less than zero stays empty; "squares"
 c + α + T with C_ij = U_ij²/(4α); other leaves take off what features that are surely in cost, or list all smaller
 supports as well.
 
+Non-negative loadings. For x ≥ 0 and N ≥ 0 entrywise, xᵀAx ≤ xᵀ(A + N)x: the tree may be about A + N (`raised`), and
+the leaf "raised" bounds by λ_max of all features of the node with an N of its own.
+
+Proof: docs/mathematics.md, 8.1 to 8.4.
+
 Allowance. All bounds are for the computed matrix on the features at hand; its distance from the exact one in norm is
 added at the end. Each C_ij rounds a few times and T has at most k² of them: γ_{4|N|}k² max|C_ij|. Eigenvalues are
 proved by Cholesky factorisations.
@@ -36,13 +44,15 @@ proved by Cholesky factorisations.
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from certpca.checker.allowed_supports import AllowedSupports
 from certpca.checker.data import Prepared
+from certpca.checker.many_matrices import batches_of, largest_of_many, places_in
 from certpca.checker.numbers import (
     SMALLEST_DIVISOR,
     Indices,
@@ -56,6 +66,8 @@ from certpca.checker.numbers import (
     require,
 )
 from certpca.checker.pair_shares import forced_totals, largest_total
+from certpca.checker.raised import raised_by
+from certpca.results.constraints import FREE, Constraints
 from certpca.results.evidence_forms import Form, numbered, parts_of, up_to, within
 
 LARGEST_SEARCHED = 8192  # features
@@ -93,13 +105,22 @@ class SupportTree:
         dense: tuple[Vector, float] | None = None,
         *,
         of_data: bool = True,
+        constraints: Constraints = FREE,
     ) -> None:
         require(prepared.size <= LARGEST_SEARCHED, f"search trees are for up to {LARGEST_SEARCHED} features")
         self.prepared = prepared
         self.matrix, self.slack = prepared.dense(np.arange(prepared.size)) if dense is None else dense
+        self.raise_from = self.matrix if constraints.nonnegative else None
+        if "raised" in evidence:
+            require(constraints.nonnegative, "it raises entries although loadings may be negative")
+            self.matrix, self.slack = raised_by(
+                self.matrix, self.slack, array_of(evidence, "raised", 2) / prepared.unit
+            )
+            of_data = False
         self.of_data = of_data  # else the matrix is another one, whose trace bounds nothing
         self.diagonal: Vector | None = None
         self.points, self.sparsity = parts_of(evidence), sparsity
+        self.allowed = AllowedSupports(prepared.size, sparsity, constraints)
         self.fewer = prices is not None  # as smaller supports may be worth more
         self.prices = np.zeros(prepared.size) if prices is None else prices
         self.scale = float(array_of(evidence, "scale", 0)) / prepared.unit
@@ -113,8 +134,8 @@ class SupportTree:
         """Meet every node: those of all supports, or of the ones that have `inside` and the rest from `free`."""
         most = self.prepared.limits.most_nodes
         require(isinstance(tree, list) and 0 < len(tree) <= most, "its tree is malformed")
-        inside = np.zeros(0, dtype=np.intp) if inside is None else inside
-        free = np.arange(self.matrix.shape[0]) if free is None else free
+        inside = self.allowed.first if inside is None else inside
+        free = self.allowed.free if free is None else free
         used, stack = set[int](), [_Node(0, inside, free)]
         while stack:
             node = stack.pop()
@@ -136,6 +157,10 @@ class SupportTree:
     def _visit(self, node: _Node, record: Any) -> list[_Node]:
         require(isinstance(record, list), "its tree is malformed")
         for operation in record:
+            completed = self.allowed.completed(node.inside, node.free)
+            if completed is None:
+                return []  # no supports, whatever follows
+            node.inside, node.free = completed
             require(isinstance(operation, Mapping), "its tree is malformed")
             if "fix" in operation:
                 self._fix(node, operation)
@@ -185,15 +210,18 @@ class SupportTree:
     def _leaf(self, node: _Node, operation: Mapping[str, Any]) -> float:
         kind, budget = operation.get("leaf"), self.sparsity - node.inside.size
         features = np.concatenate([node.inside, node.free])
-        if budget < 0 or (node.free.size < budget and not self.fewer):
+        if budget < 0 or (node.free.size < budget and not (self.fewer or self.allowed.grouped)):
             return 0.0  # no supports, whatever the leaf says
         require(kind != "empty", "a leaf with supports is said to have none")
         if budget == 0:
             features = node.inside
-        if 0 in (budget, node.free.size) or (budget == node.free.size and not self.fewer) or kind == "eigenvalue":
+        decided = 0 in (budget, node.free.size) or (budget >= node.free.size and not self.fewer)
+        if kind == "eigenvalue" or (decided and kind != "raised"):
             return self._eigenvalue(features, node.inside)
         if kind == "list":
             return self._list(node, budget)
+        if kind == "raised":
+            return self._raised(operation["raised"], features)
         if kind == "trace":
             require(self.of_data, "the trace of its matrix bounds nothing")
             return self._trace(node, budget)
@@ -221,6 +249,22 @@ class SupportTree:
         leading = largest_eigenvalue(self.matrix[np.ix_(features, features)])
         return max(0.0, leading - price + gamma(4) * (abs(leading) + price))
 
+    def _raised(self, number: Any, features: Indices) -> float:
+        """Bound by λ_max of some features with entries raised for them alone."""
+        require(self.raise_from is not None, "it raises entries although loadings may be negative")
+        require(type(number) is int and number >= 0, "a leaf does not say what it raises")
+        assert self.raise_from is not None
+        self.prepared.work.spend(2.0 * features.size**3)
+        part = self.points.get(f"raise{number}", {})
+        place = places_in(indices_of(part, "features", self.matrix.shape[0]), features)
+        entries = array_of(part, "entries", 2) / self.prepared.unit
+        require(
+            entries.shape[0] == entries.shape[1] > int(place.max(initial=0)), "entries to raise have the wrong shape"
+        )
+        part_of = self.raise_from[np.ix_(features, features)]
+        matrix, doubt = raised_by(part_of, 0.0, entries[np.ix_(place, place)])  # the distance is added in the end
+        return largest_eigenvalue(matrix, doubt)
+
     def _trace(self, node: _Node, budget: int) -> float:
         """Bound by the trace of FᵀF, which has no negative eigenvalues."""
         if not self.of_data:
@@ -238,6 +282,11 @@ class SupportTree:
         return best + (lifted - total) + 4 * slip * (total + price + abs(best) + lifted)
 
     def _list(self, node: _Node, budget: int) -> float:
+        if self.allowed.grouped:
+            self.prepared.work.spend(self.allowed.cost(node.free, MOST_LISTED))
+            unions = self.allowed.unions(node.free, budget, MOST_LISTED)
+            require(unions is not None, f"a leaf lists more than {MOST_LISTED:,} supports")
+            return max(self._eigenvalue(np.append(node.inside, union), node.inside) for union in unions or [])
         most = min(budget, node.free.size)
         counts = range(most + 1) if self.fewer else [budget]
         require(
@@ -254,7 +303,7 @@ class SupportTree:
             return worst
         width = max(1, BATCH_ENTRIES // members**2)
         places = np.arange(members)
-        for batch in _batches(itertools.combinations(node.free.tolist(), count), width):
+        for batch in batches_of(itertools.combinations(node.free.tolist(), count), width):
             chosen = np.array(batch, dtype=np.intp).reshape(len(batch), count)
             supports = np.hstack([np.tile(node.inside, (len(batch), 1)), chosen])
             matrices, doubt = self.matrix[supports[:, :, None], supports[:, None, :]], 0.0
@@ -262,7 +311,7 @@ class SupportTree:
                 price = self.prices[supports].sum(axis=1)
                 doubt = gamma(members + 8) * (float(price.max()) + float(np.abs(matrices[:, places, places]).max()))
                 matrices[:, places, places] -= price[:, None]
-            worst = max(worst, _largest_of_many(matrices) + doubt)
+            worst = max(worst, largest_of_many(matrices) + doubt)
         return worst
 
     def _shares(
@@ -321,11 +370,7 @@ class SupportTree:
         own = indices_of(point, "features", self.matrix.shape[0])
         pairs, alpha = array_of(point, "pairs", 2), array_of(point, "alpha", 1)
         require(pairs.shape == (own.size, own.size) and alpha.shape == own.shape, "a point has the wrong shape")
-        place = np.searchsorted(own, features)
-        require(
-            bool((place < own.size).all()) and bool((own[np.minimum(place, own.size - 1)] == features).all()),
-            "a point does not cover its node",
-        )
+        place = places_in(own, features)
         part, alpha = pairs[np.ix_(place, place)], alpha[place] * self.scale
         require(bool((alpha > 0).all()) and bool(np.isfinite(alpha).all()), "a point has a weight that is not positive")
         # Features of a node are not sorted: where the order is reversed, U and K have changed triangles.
@@ -335,30 +380,3 @@ class SupportTree:
         k = np.where(upper, -below, below)
         np.fill_diagonal(k, 0.0)
         return u, k, alpha
-
-
-def _batches(supports: Iterator[tuple[int, ...]], width: int) -> Iterator[list[tuple[int, ...]]]:
-    while batch := list(itertools.islice(supports, width)):
-        yield batch
-
-
-def _largest_of_many(matrices: Vector) -> float:
-    """Bound the largest eigenvalue of many matrices, by Cholesky factorisations as `largest_eigenvalue` does."""
-    size = matrices.shape[1]
-    require(bool(np.isfinite(matrices).all()), "its numbers overflow")
-    if not matrices.any():
-        return 0.0
-    values = np.linalg.eigvalsh(matrices)
-    level = float(values[:, -1].max())
-    span = max(float(np.abs(values).max()), float(np.finfo(float).tiny))
-    level += 16 * gamma(size + 8) * span
-    shifted = -matrices
-    shifted[:, np.arange(size), np.arange(size)] += level
-    try:
-        finished = bool(np.isfinite(np.linalg.cholesky(shifted)).all())
-    except np.linalg.LinAlgError:
-        finished = False
-    if not finished:
-        return max(largest_eigenvalue(matrix) for matrix in matrices)
-    diagonals = np.abs(shifted[:, np.arange(size), np.arange(size)]).sum(axis=1)
-    return level + gamma(size + 8) * 2 * float(diagonals.max()) + gamma(2) * (abs(level) + span)

@@ -6,18 +6,7 @@ from typing import Any
 
 from certpca.formats.arranging import Table, Wanted
 from certpca.formats.base import StreamedFormat, register
-from certpca.readers.reading import Setting, list_of, share, text, texts, whole, wrong
-
-
-def _sample(name: str, value: object) -> Any:
-    if isinstance(value, (list, tuple)):
-        if len(value) != 2:
-            raise wrong(name, "names, or pairs of family and name", value)
-        return [text(name, value[0]), text(name, value[1])]
-    return text(name, value)
-
-
-FILES = "PLINK files"
+from certpca.formats.genotype_filters import FILTERS, INSTEAD
 
 
 @register
@@ -26,24 +15,8 @@ class Plink(StreamedFormat):
 
     kind = "PLINK"
     endings = (".bed",)
-    instead = "choose variants with --chromosomes or --every, or write a file with what is wanted (plink --extract)"
-    settings = (
-        Setting("keep", list_of(_sample), "only these samples (one on each line)", FILES, option={"metavar": "FILE"}),
-        Setting("remove", list_of(_sample), "not these samples", FILES, option={"metavar": "FILE"}),
-        Setting("chromosomes", texts, "only variants of these", FILES, commas=True, option={"metavar": "1,2,X"}),
-        Setting(
-            "maf", share, "leave out variants whose rarer allele is rarer than this", FILES, 0.0, option={"type": float}
-        ),
-        Setting(
-            "max_missing",
-            share,
-            "leave out variants with a larger share of missing calls",
-            FILES,
-            1.0,
-            option={"type": float},
-        ),
-        Setting("every", whole, "only every nth variant", FILES, 1, option={"type": int, "metavar": "N"}),
-    )
+    instead = INSTEAD
+    settings = FILTERS
 
     def open(self, file: Path, wanted: Wanted) -> Table:
         """Open genotypes; the filters are computed with their names."""
@@ -51,12 +24,16 @@ class Plink(StreamedFormat):
 
         genotypes = read_plink(file, memory=wanted.budget, **wanted.settings)
         names = tuple(genotypes.samples.names.tolist())
-        return Table(genotypes, genotypes.names, genotypes.reading or {}, names)
+        return Table(genotypes, genotypes.names, genotypes.reading or {}, names, genotypes.told)
 
     def labels(self, file: Path) -> Mapping[str, Any]:
         """Return what is said about all samples of the file."""
         from certpca.genotypes.plink import read_plink
 
-        samples = read_plink(file).samples
-        known = ("populations", "families", "sexes", "phenotypes", "fathers", "mothers", "names")
-        return {name: getattr(samples, name) for name in known if getattr(samples, name) is not None}
+        return labels_of_samples(read_plink(file, chromosomes="all").samples)
+
+
+def labels_of_samples(samples: Any) -> dict[str, Any]:
+    """Return what is said about samples, by name."""
+    known = ("populations", "families", "sexes", "phenotypes", "fathers", "mothers", "names")
+    return {name: getattr(samples, name) for name in known if getattr(samples, name) is not None}

@@ -63,6 +63,12 @@ def settings_of(known: Format, given: Mapping[str, Any], file: str) -> tuple[dic
     return values, {name: value for name, value in values.items() if not everything[name].is_default(value)}
 
 
+def as_recorded(known: Format, found: object) -> dict[str, Any]:
+    """Return keyword arguments of `load_table` that read a file as it was read for a stored result."""
+    unsaid = {item.name: item.unrecorded for item in known.settings if item.unrecorded is not None}
+    return {**unsaid, **reading_from_json(found)}
+
+
 def reading_from_json(found: object) -> dict[str, Any]:
     """Check a mapping from a file that nobody vouches for, and return keyword arguments of `load_table`.
 

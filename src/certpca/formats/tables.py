@@ -33,8 +33,8 @@ def load_table(
     path : path_like
         Among others ``.csv``, ``.tsv`` or ``.txt`` (a header and a first column of labels are recognised), ``.npy``
         (memory-mapped), ``.npz``, ``.parquet``, ``.h5ad`` (AnnData), ``.zarr``, ``.mtx`` (Matrix Market), ``.bed``
-        (PLINK) and ``series_matrix.txt`` (GEO); ``certpca solve --help`` lists all. Some need an extra, which an error
-        names.
+        and ``.pgen`` (PLINK) and ``series_matrix.txt`` (GEO); ``certpca solve --help`` lists all. Some need an extra,
+        which an error names.
     columns : str or iterable of str, optional
         Only these, in this order: names or, where no column is called so, positions from 1 like ``"3"`` or ``"3:10"``.
     drop : str or iterable of str, optional
@@ -48,8 +48,9 @@ def load_table(
     **settings : Any
         What may be set about some formats. ``header``: whether the first line of a text table holds names
         (``"yes"``, ``"no"``, or ``"auto"`` to find out). ``array``: which array of an ``.npz`` archive or a ``.zarr``
-        group to take, or which layer of an AnnData file. ``keep``, ``remove``, ``chromosomes``, ``maf``,
-        ``max_missing``, ``every``: filters of `read_plink`, for ``.bed`` files.
+        group to take, or which layer of an AnnData file. ``keep``, ``remove``, ``chromosomes``,
+        ``exclude_regions``, ``maf``, ``max_missing``, ``clump_r2``, ``clump_kb``, ``clump_variants``, ``every``:
+        filters of `read_plink`, for ``.bed`` and ``.pgen`` files. ``dosages``: of `read_pgen`.
 
     Returns
     -------
@@ -67,7 +68,7 @@ def load_table(
 
     See Also
     --------
-    read_plink, read_h5ad, read_zarr, read_parquet, open_npy, read_geo : One format each.
+    read_plink, read_pgen, read_h5ad, read_zarr, read_parquet, open_npy, read_geo : One format each.
 
     Examples
     --------

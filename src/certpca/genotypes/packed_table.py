@@ -1,7 +1,22 @@
-"""Packed genotypes that are in memory: what a worker of a cluster has of a file."""
+"""Where packed genotypes come from, and those in memory: what a worker of a cluster has of a file."""
+
+from typing import Protocol
 
 from certpca.genotypes.packed import Packed
 from certpca.runtime.arrays import Indices
+
+
+class PackedStore(Protocol):
+    """Rows of packed bytes, wherever they come from."""
+
+    rows: int
+    length: int
+
+    def take(self, rows: Indices) -> Packed:
+        """Read rows in the order given."""
+
+    def run(self, rows: Indices, buffer: Packed) -> tuple[Packed, Indices]:
+        """Read increasing rows, as many as the buffer has; return a table that holds them, and where in it they are."""
 
 
 class PackedTable:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from certpca.runtime.arrays import Indices
 from certpca.runtime.errors import DataFileError, InvalidDataError
+from certpca.runtime.optional import zstd
 
 Texts = NDArray[np.object_]
 SampleName = str | tuple[str, str]
@@ -60,14 +61,20 @@ class Variants(_Rows):
 
 def read_samples(file: Path, populations: Path) -> Samples:
     """Read a .fam file and, where there is one, the .pop file beside it."""
-    families, names, fathers, mothers, sexes, phenotypes = map(_texts, _columns(file, 6))
-    labels = None
-    if populations.exists():
-        labels = _texts(_columns(populations, 1)[0])
-        if labels.size != names.size:
-            msg = f"{str(populations)!r} has {labels.size} labels for the {names.size} samples of {str(file)!r}"
-            raise DataFileError(msg)
+    families, names, fathers, mothers, sexes, phenotypes = map(as_texts, _columns(file, 6))
+    labels = populations_beside(populations, names.size, file)
     return Samples(names, families, fathers, mothers, sexes, phenotypes, labels)
+
+
+def populations_beside(populations: Path, samples: int, file: Path) -> Texts | None:
+    """Read a .pop file where there is one: a label for each sample of the file."""
+    if not populations.exists():
+        return None
+    labels = as_texts(_columns(populations, 1)[0])
+    if labels.size != samples:
+        msg = f"{str(populations)!r} has {labels.size} labels for the {samples} samples of {str(file)!r}"
+        raise DataFileError(msg)
+    return labels
 
 
 def read_variants(file: Path) -> Variants:
@@ -78,7 +85,7 @@ def read_variants(file: Path) -> Variants:
     except (ValueError, OverflowError):
         _find_bad_numbers(file)
         raise
-    return Variants(_texts(names), _texts(chromosomes), *numbers, _texts(counted), _texts(other))
+    return Variants(as_texts(names), as_texts(chromosomes), *numbers, as_texts(counted), as_texts(other))
 
 
 def _find_bad_numbers(file: Path) -> None:
@@ -132,7 +139,7 @@ def samples_listed(samples: Samples, names: tuple[SampleName, ...], what: str) -
 
 def _columns(file: Path, width: int) -> list[list[str]]:
     """Return the columns of a file with `width` cells in each line that is not blank."""
-    text = _text(file)
+    text = text_of(file)
     # Checking first and splitting everything at once takes half the time of going line by line.
     if not {0, width} >= {len(line.split()) for line in text.split("\n")}:
         list(_lines(file, width))
@@ -142,7 +149,7 @@ def _columns(file: Path, width: int) -> list[list[str]]:
 
 def _lines(file: Path, *widths: int) -> Iterator[tuple[int, list[str]]]:
     """Walk over the lines that are not blank: number and cells, split at spaces and tabs."""
-    for number, line in enumerate(_text(file).split("\n"), 1):
+    for number, line in enumerate(text_of(file).split("\n"), 1):
         cells = line.split()
         if cells and len(cells) not in widths:
             expected = " or ".join(map(str, widths))
@@ -152,17 +159,22 @@ def _lines(file: Path, *widths: int) -> Iterator[tuple[int, list[str]]]:
             yield number, cells
 
 
-def _text(file: Path) -> str:
+def text_of(file: Path) -> str:
+    """Return the text of a file, packed by zstd or not; what is wrong with it is said of the file."""
+    packed = file.suffix == ".zst"
+    damage: tuple[type[Exception], ...] = (OSError, *((zstd().ZstdError, EOFError) if packed else ()))
     try:
-        text = file.read_text(encoding="utf-8-sig")  # some editors put a mark before the text
+        raw = zstd().decompress(file.read_bytes()) if packed else file.read_bytes()
+        text = raw.decode("utf-8-sig")  # some editors put a mark before the text
+        text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
     except FileNotFoundError:
         msg = f"there is no file {str(file)!r}"
         raise DataFileError(msg) from None
     except UnicodeDecodeError as error:
         msg = f"{str(file)!r} is not UTF-8 text: {error.reason} at byte {error.start}"
         raise DataFileError(msg) from error
-    except OSError as error:
-        msg = f"{str(file)!r} cannot be read: {error.strerror or error}"
+    except damage as error:
+        msg = f"{str(file)!r} cannot be read: {getattr(error, 'strerror', None) or error}"
         raise DataFileError(msg) from error
     if not text.strip():
         msg = f"{str(file)!r} is empty"
@@ -170,7 +182,8 @@ def _text(file: Path) -> str:
     return text
 
 
-def _texts(column: list[str]) -> Texts:
+def as_texts(column: list[str]) -> Texts:
+    """Return texts as an array."""
     texts = np.empty(len(column), dtype=object)
     texts[:] = column
     return texts

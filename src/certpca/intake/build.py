@@ -33,6 +33,8 @@ class DataOptions(TypedDict, total=False):
         See there.
     ddof : int or None
         See there.
+    sample_weight : array_like or None
+        See there.
     device : str or None
         See there.
     client : distributed.Client
@@ -59,6 +61,7 @@ class DataOptions(TypedDict, total=False):
     scale: Scale
     missing: Missing
     ddof: int | None
+    sample_weight: Any
     device: str | None
     client: Any
     names: Any

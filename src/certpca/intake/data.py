@@ -1,5 +1,6 @@
 """From samples x features to their covariance, checked once and for all; the operators behind it trust."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from certpca.distributed.dask_reader import DaskReader
 from certpca.distributed.to_workers import dask_array_reader, on_workers
 from certpca.intake.inputs import checked_names, refuse_device, values_and_names
 from certpca.intake.missing import Missing, Undecided, decided, refuse_bad_values
+from certpca.intake.sample_weights import checked_weights, require_dense_enough, weighted
 from certpca.intake.standardise import Scale, standardisation, working_type
 from certpca.operators.covariance import Covariance, DenseCovariance, SparseCovariance
 from certpca.operators.streamed import StreamedCovariance
@@ -19,7 +21,7 @@ from certpca.readers.moments import Moments, dense_moments, sparse_moments
 from certpca.readers.sparse_format import by_columns
 from certpca.results.certificate import Source
 from certpca.runtime.array_kinds import is_dask_array, is_sparse, require_table
-from certpca.runtime.arrays import to_device
+from certpca.runtime.arrays import Indices, Vector, is_host, to_device
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 
 STREAMED_FROM = 2 << 30  # bytes of a memory map from which it is walked over by blocks that fit a budget
@@ -32,6 +34,7 @@ def from_data(
     scale: Scale = False,
     missing: Missing = "error",
     ddof: int | None = None,
+    sample_weight: Any = None,
     device: str | None = None,
     client: Any = None,
     names: Any = None,
@@ -43,8 +46,8 @@ def from_data(
     data : array_like, DataFrame or reader
         NumPy array of any real type (memory-mapped too; int8 stays int8), an array of another
         library, scipy.sparse CSR or CSC (kept sparse), a pandas or polars DataFrame, an AnnData object (its X), a dask
-        array, or a reader of a file (`read_plink`, `read_h5ad`, `read_zarr`, `read_parquet`, `open_npy`), which is
-        never in memory as a whole unless it fits the memory budget of the reader.
+        array, or a reader of a file (`read_plink`, `read_pgen`, `read_h5ad`, `read_zarr`, `read_parquet`,
+        `open_npy`), which is never in memory as a whole unless it fits the memory budget of the reader.
     center : bool
         Subtract column means, implicitly.
     scale : bool or {"2pq"}
@@ -56,6 +59,9 @@ def from_data(
         negative); ``"mean"`` puts the column mean there, which is zero after centring.
     ddof : int, optional
         Products are divided by rows minus ddof; by default 1 when centred, 0 when not.
+    sample_weight : array_like, optional
+        How much each sample counts, not negative; only ratios matter, as weights are brought to a mean of one. Means,
+        variances and products are weighted; data in memory alone can be, and sparse ones become dense.
     device : str, optional
         Where to compute: ``"cuda"`` moves the data to a GPU once, through torch or CuPy, where that helps (products,
         certificates); what is proved is proved on the host. By default data are used where they are.
@@ -91,7 +97,15 @@ def from_data(
     [4.0, 0.083]
     """
     return _covariance(
-        data, center=center, scale=scale, missing=missing, ddof=ddof, device=device, client=client, names=names
+        data,
+        center=center,
+        scale=scale,
+        missing=missing,
+        ddof=ddof,
+        sample_weight=sample_weight,
+        device=device,
+        client=client,
+        names=names,
     )
 
 
@@ -129,6 +143,7 @@ def _covariance(
     scale: Scale,
     missing: Missing,
     ddof: int | None = None,
+    sample_weight: Any = None,
     device: str | None = None,
     client: Any = None,
     names: Any = None,
@@ -155,6 +170,7 @@ def _covariance(
     labels = checked_names(names, found, size)
     sparse = is_sparse(values)
     given = values
+    weights = None if sample_weight is None else _weights(sample_weight, values, scale, device, client)
     if device is not None:
         refuse_device(device if sparse or isinstance(values, Reader) else None, "sparse data, or data in a file")
         refuse_device(None if client is None else device, "data on the workers of a client")
@@ -167,15 +183,37 @@ def _covariance(
     refuse_bad_values(moments, labels, missing, code)
     if kind is SparseCovariance and moments.any_missing:
         values = with_holes_filled(values, values.dtype, moments.mean)
+    origin = None
+    if weights is not None:
+        holes = moments.any_missing
+        coded = code if holes else None
+        told = Source("data", given, center, scale, float(divisor), coded, holes, tuple(weights.tolist()))
+        values, moments, origin = weighted(given, told, weights)
+        kind, code, sparse = DenseCovariance, None, False
     columns = standardisation(moments, divisor, code, labels, center=center, scale=scale)
+    columns = columns if origin is None else replace(columns, weighted=origin)
+    weighting = "" if weights is None else "weighted "
     description = (
-        f"{'correlation' if scale is True else 'covariance'} matrix ({'centred' if center else 'uncentred'}, "
-        f"{'scaled by √(2p(1 − p)), ' if scale == '2pq' else ''}divided by {divisor}) of {rows} x {size} "
-        f"{'sparse ' if sparse else ''}data"
+        f"{weighting}{'correlation' if scale is True else 'covariance'} matrix "
+        f"({'centred' if center else 'uncentred'}, {'scaled by √(2p(1 − p)), ' if scale == '2pq' else ''}"
+        f"divided by {divisor}) of {rows} x {size} {'sparse ' if sparse else ''}data"
     )
     operator = kind(values, columns, working_type(values, moments), labels, description, given)
     operator.reading = reading
     return operator
+
+
+def _weights(sample_weight: Any, values: Any, scale: Scale, device: str | None, client: Any) -> Vector:
+    """Return sample weights, or refuse data that cannot have them."""
+    here = is_sparse(values) or (not isinstance(values, Reader) and is_host(values))
+    if not here or device is not None or client is not None:
+        msg = "sample_weight is for data in memory; read the columns wanted first, as in data[:, :1000]"
+        raise InvalidProblemError(msg)
+    if isinstance(scale, str):
+        msg = f"sample_weight and scale={scale!r} cannot be combined; use scale=True, or no weights"
+        raise InvalidProblemError(msg)
+    require_dense_enough(values)
+    return checked_weights(sample_weight, int(values.shape[0]))
 
 
 def _check_options(missing: Missing, scale: Scale, ddof: int | None, *, center: bool) -> None:
@@ -188,6 +226,20 @@ def _check_options(missing: Missing, scale: Scale, ddof: int | None, *, center: 
     if ddof is not None and (not isinstance(ddof, (int, np.integer)) or isinstance(ddof, bool) or ddof < 0):
         msg = f"ddof must be a whole number from 0, got {ddof!r}"
         raise InvalidProblemError(msg)
+
+
+def spread_and_missing(values: Any) -> tuple[Vector, Indices]:
+    """Return the standard deviation of every column as it is, and how many of its values are missing.
+
+    Parameters
+    ----------
+    values
+        Samples x features, as `values_and_names` returns them.
+    """
+    values = by_columns(values) if is_sparse(values) else values
+    _, _, moments = _looked_at(values, Undecided.UNDECIDED, center=True)
+    freedom = np.maximum(moments.count - 1, 1)
+    return np.ldexp(np.sqrt(moments.squares / freedom), moments.power), (moments.rows - moments.count).astype(np.intp)
 
 
 def _looked_at(

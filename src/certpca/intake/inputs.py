@@ -49,6 +49,11 @@ def values_and_names(data: Any) -> tuple[Any, Any]:
     return data, names
 
 
+def stays_in_file(data: Any) -> bool:
+    """Say whether data are read from a file by columns, or by workers."""
+    return isinstance(data, Reader) or is_dask_array(data)
+
+
 def _frame_parts(frame: Any) -> tuple[tuple[str, ...], Any]:
     """Take a pandas or polars DataFrame apart without importing either library."""
     names = tuple(str(name) for name in frame.columns)

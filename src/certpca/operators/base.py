@@ -4,15 +4,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from certpca.operators.cost import IN_MEMORY, Cost
 from certpca.operators.factor import Factor
 from certpca.results.certificate import Source
-from certpca.runtime.arrays import Array, Indices, Vector, to_vector
+from certpca.runtime.arrays import Array, Indices, Vector, to_numpy, to_vector
 from certpca.runtime.errors import InvalidProblemError
+
+if TYPE_CHECKING:
+    from certpca.operators.within import Within
 
 ORDINARY_POWER = 64  # of two, up to which numbers count as near one
 # Powers of two between which the largest variance must lie to be told in the units of the data. Below, fewer than ten
@@ -66,6 +69,8 @@ class Operator(ABC):
         Of two, that it was divided by.
     rows : int or None
         Number of samples, where the matrix is that of data.
+    within : Within or None
+        Where it is a part of another matrix, under constraints: which, and what is asked.
 
     See Also
     --------
@@ -88,6 +93,7 @@ class Operator(ABC):
     reading: Mapping[str, Any] = MappingProxyType({})  # how the file behind the numbers was read, for `load_table`
     power: int = 0
     rows: int | None = None  # samples, where the matrix is that of data
+    within: "Within | None" = None
 
     @property
     def cost(self) -> Cost:
@@ -149,6 +155,21 @@ class Operator(ABC):
             The matrix F, by blocks of columns.
         """
 
+    def transposed_times(self, scores: Array) -> Array:
+        """Return Fᵀ·scores, as fast as the operator can.
+
+        Parameters
+        ----------
+        scores : array of shape (depth of the factor, r)
+            Where the operator lives.
+
+        Returns
+        -------
+        array of shape (size, r)
+            The product, in the floating type of the scores.
+        """
+        return self.factor().transposed_times(scores)
+
     def submatrix(self, indices: Indices) -> Vector:
         """Return a principal submatrix on the host in float64.
 
@@ -164,6 +185,57 @@ class Operator(ABC):
         """
         block = to_vector(self.columns(indices))[indices]
         return (block + block.T) / 2
+
+    def entries(self, rows: Indices, columns: Indices) -> Vector:
+        """Return the entries of the matrix in some rows and columns, on the host.
+
+        Parameters
+        ----------
+        rows, columns : ndarray of int
+            Which.
+
+        Returns
+        -------
+        ndarray of shape (len(rows), len(columns))
+            The entries, as accurate as `columns` are or more.
+        """
+        return to_vector(self.columns(columns))[rows]
+
+    def captured(self, supports: Indices, loadings: Vector) -> Vector:
+        """Return about what each of several sparse vectors captures, as fast as the operator can tell.
+
+        Parameters
+        ----------
+        supports : ndarray of int, shape (r, k)
+            Features of each.
+        loadings : ndarray of shape (r, k)
+            One for each of these.
+
+        Returns
+        -------
+        ndarray of shape (r,)
+            The variances, as accurate as products are.
+        """
+        return np.asarray(np.einsum("ij,ij->i", loadings, np.take_along_axis(self.images(supports, loadings), supports, 1)))
+
+    def images(self, supports: Indices, loadings: Vector) -> Vector:
+        """Multiply the matrix by several sparse vectors, as fast as the operator can.
+
+        Parameters
+        ----------
+        supports : ndarray of int, shape (r, k)
+            Features of each.
+        loadings : ndarray of shape (r, k)
+            One for each of these.
+
+        Returns
+        -------
+        ndarray of shape (r, size)
+            The products in rows, on the host, as accurate as `matmat` makes them.
+        """
+        panel = np.zeros((self.size, supports.shape[0]))
+        np.put_along_axis(panel, supports.T, loadings.T, axis=0)
+        return np.ascontiguousarray(to_numpy(self.matmat(self.adopt(panel))).T)
 
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
         """Evaluate the variance captured by sparse loadings, in float64.
@@ -181,6 +253,16 @@ class Operator(ABC):
             The variance.
         """
         return float(loadings @ self.submatrix(support) @ loadings)
+
+    def standardisation(self) -> tuple[Vector, Vector] | None:
+        """Return what is done to the columns of the data behind the matrix.
+
+        Returns
+        -------
+        tuple of ndarray, or None
+            What is subtracted from each column and what it is then divided by; None where there are no data.
+        """
+        return None
 
     def scores(self, support: Indices, loadings: Vector) -> Vector:
         """Return what sparse loadings give for each of `rows` samples, standardised as they are, in float64.
@@ -203,6 +285,28 @@ class Operator(ABC):
             Where the matrix is not that of data.
         """
         del support, loadings
+        msg = f"scores need samples, but the {self.description} has none"
+        raise InvalidProblemError(msg)
+
+    def standardised_by(self, indices: Indices) -> tuple[Vector, Vector]:
+        """Return how columns of data are standardised before they give scores.
+
+        Parameters
+        ----------
+        indices : ndarray of int
+            Features.
+
+        Returns
+        -------
+        tuple of ndarray
+            What is subtracted from each, and what it is then multiplied by.
+
+        Raises
+        ------
+        InvalidProblemError
+            Where the matrix is not that of data.
+        """
+        del indices
         msg = f"scores need samples, but the {self.description} has none"
         raise InvalidProblemError(msg)
 
@@ -276,6 +380,26 @@ class Operator(ABC):
         from certpca.operators.views import Restricted
 
         return Restricted(self, np.asarray(indices, dtype=np.intp))
+
+    def part(self, indices: Indices) -> "Operator":
+        """Return a principal submatrix about which certificates can be made: one that a checker of the whole knows.
+
+        Parameters
+        ----------
+        indices : ndarray of int
+            Its rows and columns.
+
+        Returns
+        -------
+        Operator
+            A copy.
+        """
+        from certpca.operators.explicit import ExplicitOperator
+
+        if indices.size > LARGEST_FORMED_SIZE:
+            msg = f"leaving features out needs the {self.description} formed, allowed up to size {LARGEST_FORMED_SIZE}"
+            raise InvalidProblemError(msg)
+        return ExplicitOperator(self.submatrix(indices), self.names_of(indices), self.description)
 
     def names_of(self, indices: Indices) -> tuple[str, ...] | None:
         """Return the names of some features, where there are names.

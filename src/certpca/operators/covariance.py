@@ -18,13 +18,22 @@ import numpy as np
 from certpca.operators.base import Operator, even_power
 from certpca.operators.factor import Factor
 from certpca.results.certificate import Source
-from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_vector
+from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_numpy, to_vector
 
 SINGLE_REACH = 2.0**60  # of weights whose columns are still in the range of single precision
 SMALLEST_BLOCK_BYTES = 4 << 20
 FORM_BYTES = 2 << 20  # of columns standardised for a quadratic form: larger ones are new pages of memory each time
+ENTRY_BYTES = 16 << 20  # of columns standardised at a time
 FEW_ENTRIES = 0.25  # share of entries of a sparse column up to which it is multiplied before it is centred
 BLOCK_BYTES = 32 << 20  # at most, of converted rows: smaller blocks lose more to calls than they gain in cache
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighted:
+    """Where data come from that were centred and multiplied by roots of weights, and the means taken off them."""
+
+    source: Source
+    mean: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +42,8 @@ class Standardisation:
 
     `mean` is zero where centring is off. `variance` is the diagonal of the operator, and
     `divisor` the number the products are divided by; both are turned back by `unit`, an even power of two. `missing`
-    is the integer that codes a missing value, or None where none are missing or they are NaN.
+    is the integer that codes a missing value, or None where none are missing or they are NaN. Where samples have
+    weights, the data are those that `weighted` says, and nothing is left to centre or fill.
     """
 
     mean: Vector
@@ -45,10 +55,12 @@ class Standardisation:
     missing: int | None = None
     has_nan: bool = False
     unit: float = 1.0
+    weighted: Weighted | None = None
 
     def take(self, indices: Indices) -> "Standardisation":
-        """Keep some columns."""
-        return replace(self, mean=self.mean[indices], weight=self.weight[indices], variance=self.variance[indices])
+        """Keep some columns; of weighted ones these are then the data."""
+        kept = replace(self, mean=self.mean[indices], weight=self.weight[indices], variance=self.variance[indices])
+        return kept if self.weighted is None else replace(kept, weighted=None, center=False)
 
     def near_one(self) -> tuple["Standardisation", int]:
         """Return the same in a unit in which the largest variance is near one, and what power of two that unit is."""
@@ -149,6 +161,10 @@ class Covariance(Operator):
         total = self.xp.sum(scores, axis=0)
         return self._in_units(weight[:, None] * (self._back(scores) - mean[:, None] * total[None, :]))
 
+    def transposed_times(self, scores: Array) -> Array:
+        """Multiply the transposed data in one walk."""
+        return self._widely(self._correlated, scores) * self._root
+
     def diagonal(self) -> Array:
         """Return the variances found when the data were checked."""
         return self.xp.asarray(self._columns.variance * self._columns.unit, dtype=self.dtype, device=self.device)
@@ -162,14 +178,61 @@ class Covariance(Operator):
         scores = to_vector(self._standardised(indices, self.xp.float64))
         return np.asarray(self._in_units(scores.T @ scores))
 
+    def entries(self, rows: Indices, columns: Indices) -> Vector:
+        """Multiply standardised columns with each other in float64, where that is less than a walk over the data."""
+        if rows.size + columns.size > self.size // 2:
+            return super().entries(rows, columns)
+        across = to_vector(self._standardised(columns, self.xp.float64))
+        found = np.empty((rows.size, columns.size))
+        width = max(1, ENTRY_BYTES // (8 * self.rows))
+        for start in range(0, rows.size, width):
+            part = slice(start, start + width)
+            found[part] = to_vector(self._standardised(rows[part], self.xp.float64)).T @ across
+        return np.asarray(self._in_units(found))
+
+    def captured(self, supports: Indices, loadings: Vector) -> Vector:
+        """Square the lengths of scores: half of a product, from no more columns than the supports have."""
+        total = to_vector(self._scores_of(supports, loadings))
+        return np.asarray(self._in_units(np.einsum("ij,ij->j", total, total)))
+
+    def images(self, supports: Indices, loadings: Vector) -> Vector:
+        """Go back from the scores: half of a product, and a part of the other half."""
+        product = self._widely(self._correlated, self._scores_of(supports, loadings))
+        return np.ascontiguousarray(to_numpy(product).T)
+
+    def _scores_of(self, supports: Indices, loadings: Vector) -> Array:
+        """Multiply standardised columns by several sparse vectors, from the columns that these have."""
+        among = np.zeros(self.size, dtype=bool)
+        among[supports] = True
+        features, places = np.flatnonzero(among), np.cumsum(among) - 1
+        panel = np.zeros((features.size, supports.shape[0]))
+        np.put_along_axis(panel, places[supports].T, loadings.T, axis=0)
+        total, width = None, max(1, ENTRY_BYTES // (8 * self.rows))
+        for start in range(0, features.size, width):
+            part = slice(start, start + width)
+            product = self._standardised(features[part], self.dtype) @ self.adopt(panel[part])
+            total = product if total is None else total + product
+        return total
+
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
         """Square the length of the scores."""
         total = self._projected(support, loadings)
         return float(self._in_units(total @ total))
 
+    def standardised_by(self, indices: Indices) -> tuple[Vector, Vector]:
+        """Return what is subtracted from some columns before scores, and what they are then multiplied by."""
+        columns = self._columns.take(indices)
+        return columns.mean, columns.weight * math.sqrt(columns.unit)
+
     def scores(self, support: Indices, loadings: Vector) -> Vector:
         """Multiply standardised columns."""
-        return self._projected(support, loadings) * math.sqrt(self._columns.unit)
+        projected = self._projected(support, loadings) * math.sqrt(self._columns.unit)
+        if self._columns.weighted is None:
+            return projected
+        weights = np.asarray(self._columns.weighted.source.weights)
+        root = np.sqrt(weights * (self.rows / weights.sum()))
+        # A sample of weight zero is not in the data any more.
+        return np.asarray(np.divide(projected, root, out=np.full(self.rows, np.nan), where=root > 0))
 
     def _projected(self, support: Indices, loadings: Vector) -> Vector:
         """Multiply columns as they are weighted, in blocks of them."""
@@ -183,6 +246,8 @@ class Covariance(Operator):
 
     def source(self) -> Source:
         """Return the data as they were given and what is done to them."""
+        if self._columns.weighted is not None:
+            return self._columns.weighted.source
         return Source(
             "data",
             self._given,
@@ -195,7 +260,9 @@ class Covariance(Operator):
 
     def standardisation(self) -> tuple[Vector, Vector]:
         """Return what is subtracted from each column and what it is then divided by."""
-        return self._columns.mean, 1.0 / (self._columns.weight * math.sqrt(self._columns.unit))
+        columns = self._columns
+        mean = columns.mean if columns.weighted is None else columns.weighted.mean
+        return mean, 1.0 / (columns.weight * math.sqrt(columns.unit))
 
     @property
     def _root(self) -> float:
@@ -215,6 +282,10 @@ class Covariance(Operator):
             self.names_of(indices),
             self.description,
         )
+
+    def part(self, indices: Indices) -> Operator:
+        """Copy the columns: their covariance is that part of the whole."""
+        return self.restrict(indices)
 
     def _same_kind(self, *parts: Any) -> Self:
         return type(self)(*parts)
@@ -326,6 +397,49 @@ class SparseCovariance(Covariance):
     ) -> None:
         super().__init__(data, columns, dtype, names, description, given)
         self.xp, self.device = namespace(np.empty(0)), "cpu"
+
+    def columns(self, indices: Indices) -> Array:
+        """Multiply sparse columns where few of their entries are not zero."""
+        found = self._crossing(slice(None), indices)
+        return super().columns(indices) if found is None else found.astype(self.dtype, copy=False)
+
+    def entries(self, rows: Indices, columns: Indices) -> Vector:
+        """Multiply those columns alone."""
+        found = self._crossing(rows, columns)
+        return super().entries(rows, columns) if found is None else found
+
+    def _crossing(self, rows: Indices | slice, columns: Indices) -> Vector | None:
+        """Multiply sparse columns and subtract the product of their means, where that cancels nothing; see below."""
+        part = self._data[:, columns].astype(np.float64)
+        if np.diff(part.indptr).max(initial=0) > FEW_ENTRIES * self.rows:
+            return None
+        mean, weight = self._columns.mean, self._columns.weight
+        product = np.asarray((self._data[:, rows].T @ part).toarray(), dtype=np.float64)
+        product -= mean[rows, None] * (self.rows * mean[columns])
+        product *= weight[rows, None]
+        product *= weight[columns]
+        return np.asarray(self._in_units(product))
+
+    def captured(self, supports: Indices, loadings: Vector) -> Vector:
+        """Square the lengths of sparse scores, of which the means are subtracted at the end."""
+        scores, shift = self._sparse_scores(supports, loadings)
+        scores = scores.tocsc()
+        of = np.repeat(np.arange(supports.shape[0]), np.diff(scores.indptr))
+        squares, sums = (np.bincount(of, each, supports.shape[0]) for each in (scores.data**2, scores.data))
+        return np.asarray(self._in_units(squares - 2 * shift * sums + self.rows * shift**2))
+
+    def _scores_of(self, supports: Indices, loadings: Vector) -> Array:
+        scores, shift = self._sparse_scores(supports, loadings)
+        return (scores.toarray() - shift).astype(self.dtype, copy=False)
+
+    def _sparse_scores(self, supports: Indices, loadings: Vector) -> tuple[Any, Vector]:
+        """Multiply the data as they are by sparse vectors, and say what is to be subtracted from each product."""
+        from scipy.sparse import csr_array
+
+        weighted = loadings * self._columns.weight[supports]
+        starts = np.arange(0, supports.size + 1, supports.shape[1])
+        panel = csr_array((weighted.ravel(), supports.ravel(), starts), shape=(supports.shape[0], self.size))
+        return self._data @ panel.T, np.einsum("ij,ij->i", weighted, self._columns.mean[supports])
 
     def submatrix(self, indices: Indices) -> Vector:
         """Multiply sparse columns and subtract the product of their means.

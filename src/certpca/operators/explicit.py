@@ -7,7 +7,7 @@ import numpy as np
 from certpca.operators.base import LARGEST_FORMED_SIZE, Operator, divided, even_power
 from certpca.operators.factor import Factor
 from certpca.results.certificate import Source
-from certpca.runtime.arrays import Array, Indices, Vector, device_of, namespace, to_vector
+from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_vector
 from certpca.runtime.errors import InvalidProblemError
 
 
@@ -33,6 +33,16 @@ class ExplicitOperator(Operator):
         """Gather."""
         return self.xp.take(self._matrix, self.xp.asarray(indices, device=self.device), axis=1)
 
+    def entries(self, rows: Indices, columns: Indices) -> Vector:
+        """Gather those alone where the matrix is at hand."""
+        if not is_host(self._matrix):
+            return super().entries(rows, columns)
+        return np.asarray(self._matrix[rows[:, None], columns[None, :]], dtype=np.float64)
+
+    def submatrix(self, indices: Indices) -> Vector:
+        """Gather likewise; the matrix is symmetric as it is."""
+        return self.entries(indices, indices)
+
     def diagonal(self) -> Array:
         """Read off."""
         return self.xp.linalg.diagonal(self._matrix)
@@ -51,6 +61,10 @@ class ExplicitOperator(Operator):
         where = self.xp.asarray(indices, device=self.device)
         part = self.xp.take(self.xp.take(self._matrix, where, axis=0), where, axis=1)
         return ExplicitOperator(part, self.names_of(indices), self.description)
+
+    def part(self, indices: Indices) -> Operator:
+        """Copy the submatrix."""
+        return self.restrict(indices)
 
     def source(self) -> Source:
         """Return the matrix as it was given, before rounding-size asymmetry was averaged away."""
@@ -104,6 +118,10 @@ class SparseOperator(Operator):
         """Keep the submatrix sparse."""
         part = self._matrix[:, indices][indices]
         return SparseOperator(part, self.names_of(indices), self.description)
+
+    def part(self, indices: Indices) -> Operator:
+        """Keep the submatrix sparse."""
+        return self.restrict(indices)
 
     def source(self) -> Source:
         """Return the matrix as it was given, before rounding-size asymmetry was averaged away."""

@@ -16,6 +16,7 @@ from certpca.readers.base import Reader
 from certpca.readers.blocks import with_holes_filled
 from certpca.runtime.array_kinds import is_sparse
 from certpca.runtime.arrays import Array, Indices, Vector, namespace
+from certpca.runtime.errors import InvalidProblemError
 
 FORMED_UP_TO = 4096  # features
 FORMED_FROM = 2  # rows for each feature
@@ -64,6 +65,23 @@ class StreamedCovariance(Covariance):
     def columns(self, indices: Indices) -> Array:
         """Walk over the file, unless the matrix is at hand."""
         return super().columns(indices) if self._formed is None else self._formed.columns(indices)
+
+    def entries(self, rows: Indices, columns: Indices) -> Vector:
+        """Read columns where they lie together; else walk over the file, unless the matrix is at hand."""
+        return self._by_parts.entries(self, rows, columns)
+
+    def captured(self, supports: Indices, loadings: Vector) -> Vector:
+        """Read columns likewise."""
+        return self._by_parts.captured(self, supports, loadings)
+
+    def images(self, supports: Indices, loadings: Vector) -> Vector:
+        """Read columns likewise, and walk back."""
+        return self._by_parts.images(self, supports, loadings)
+
+    @property
+    def _by_parts(self) -> type[Operator]:
+        """Who answers questions about few columns: a product with a row file is one walk, as reading some columns is."""
+        return Covariance if self._data.by_columns and self._formed is None else Operator
 
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
         """Read columns, unless the matrix is at hand."""
@@ -131,6 +149,17 @@ class StreamedCovariance(Covariance):
             blocks.append(self.matmat(panel)[indices])
         block = np.concatenate(blocks, axis=1)
         return np.asarray((block + block.T) / 2)
+
+    def part(self, indices: Indices) -> Operator:
+        """Copy the columns, or refuse where they do not fit the memory budget."""
+        part = self.restrict(indices)
+        if isinstance(part, Restricted):
+            msg = (
+                f"{indices.size} columns of the file do not fit the memory budget, so none can be left out here; "
+                "choose the columns when the file is read, or give the reader more memory"
+            )
+            raise InvalidProblemError(msg)
+        return part
 
     def restrict(self, indices: Indices) -> Operator:
         """Copy the columns where they fit the memory budget; else pad with zeros and read the file."""

@@ -101,6 +101,12 @@ class Rescaled(Operator):
         """Ask the operator: certificates are about its matrix."""
         return self._operator.source()
 
+    def standardisation(self) -> tuple[Vector, Vector] | None:
+        """Divide by the root of the power too."""
+        given = self._operator.undeflated
+        made = given.standardisation()
+        return None if made is None else (made[0], np.ldexp(made[1], (self.power - given.power) // 2))
+
     def factor(self) -> Factor:
         """Divide the factor."""
         whole, xp, root = self._operator.factor(), self.xp, math.ldexp(1.0, -self._power // 2)
@@ -124,6 +130,7 @@ class HostView(Operator):
         self.names = operator.names
         self.description = operator.description
         self.reading = operator.reading
+        self.within = operator.within
 
     def matmat(self, panel: Array) -> Array:
         """Send the panel to the device and bring the product back."""
@@ -158,6 +165,10 @@ class HostView(Operator):
     def restrict(self, indices: Indices) -> Operator:
         """Restrict behind the view, where it may be cheaper."""
         return HostView(self._operator.restrict(indices))
+
+    def part(self, indices: Indices) -> Operator:
+        """Take the part behind the view."""
+        return HostView(self._operator.part(indices))
 
     def factor(self) -> Factor:
         """Bring blocks of the factor to the host."""

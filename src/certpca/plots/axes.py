@@ -1,10 +1,12 @@
 """What plots do to axes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 WIDE = 20.0  # ratio of the largest to the smallest from which an axis is logarithmic
 FEW_DECADES = 500.0  # ratio up to which there is room for more than powers of ten
 NBSP = "\u00a0"
+LONGEST_NAME = 32  # that fits beside an axis
 LARGE, SMALL = 1e6, 1e-3  # beyond, numbers along an axis get an exponent
 
 
@@ -41,6 +43,19 @@ def legend(ax: Any, where: str = "best") -> None:
     if labels:
         for text in ax.legend(loc=where, fontsize=8, ncols=1 + len(labels) // 8).get_texts():
             text.set_parse_math(False)
+
+
+def name_rows(ax: Any, names: Sequence[str], rows: float = 0) -> None:
+    """Write names along rows, the first on top, with room for so many at least."""
+    ax.set_yticks(range(len(names)), [shortened(name) for name in names], fontsize=8)
+    for text in ax.get_yticklabels():
+        text.set_parse_math(False)  # a dollar sign in a name is a dollar sign
+    ax.set_ylim(max(len(names), rows) - 0.4, -0.6)
+
+
+def shortened(name: str, most: int = LONGEST_NAME) -> str:
+    """Cut off what is too long for an axis."""
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def _written(value: float) -> str:

@@ -6,12 +6,14 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from inspect import signature
 from pathlib import PurePath
 from typing import Any
 
 from certpca.plots import kinds
 from certpca.plots.palette import STYLE
 from certpca.runtime.atomic_write import write_bytes_whole
+from certpca.runtime.did_you_mean import did_you_mean
 from certpca.runtime.errors import DataFileError, InvalidProblemError
 
 SIZE = (6.4, 4.0)  # inches
@@ -32,10 +34,16 @@ def draw(name: str, *values: Any, ax: Any = None, **settings: Any) -> Any:
     if name not in known:
         msg = f"plot must be one of {', '.join(known)}, got {name!r}"
         raise InvalidProblemError(msg)
+    taken = list(signature(known[name].draw).parameters)[1:]
+    for setting in settings:
+        if setting not in taken:
+            msg = f"the plot {name} has no setting {setting!r}{did_you_mean(setting, taken)}"
+            raise InvalidProblemError(msg)
     if ax is None:
         from matplotlib import pyplot
 
-        ax = pyplot.subplots(figsize=SIZE, layout="constrained")[1]
+        size = SIZE[0], max(SIZE[1], height_of(name, *values, **settings))
+        ax = pyplot.subplots(figsize=size, layout="constrained")[1]
         ax.grid(alpha=0.3)
     known[name].draw(ax, *values, **settings)
     return ax

@@ -41,6 +41,8 @@ class Setting:
         Whether the command line takes a list, with commas between its entries.
     option
         More keyword arguments of `argparse`: metavar, type, choices, action.
+    unrecorded
+        What stored results mean that do not mention it, where that is not the default: those made before it had one.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Setting:
     default: Any = None
     commas: bool = False
     option: Mapping[str, Any] = field(default_factory=dict)
+    unrecorded: Any = None
 
     @property
     def flag(self) -> str:
@@ -134,6 +137,13 @@ def whole(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 1 << 53:
         raise wrong(name, "a whole number from 1", value)
     return value
+
+
+def positive(name: str, value: object) -> float:
+    """Refuse what is no positive number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        raise wrong(name, "a positive number", value)
+    return float(value)
 
 
 def flag(name: str, value: object) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from certpca.results.constraints import FREE, Constraints
 from certpca.results.status import Status
 from certpca.runtime.arrays import Indices, Vector
 
@@ -12,6 +13,9 @@ RANDOM = "-random"  # how kinds of certificates end that hold with a probability
 
 
 FAILURE = 1e-12  # the probability with which one of these may be wrong
+
+
+SMALLEST_WEIGHT = 1e-30  # of a sample, relative to the largest; zeros are smaller
 
 
 PROVED_OPTIMAL = 1e-6  # the gap up to which a component is called optimal, which is then said
@@ -47,6 +51,8 @@ class Source:
         The integer that codes missing values; None: NaN.
     fill_missing : bool
         Whether they take the column mean.
+    weights : sequence of float, optional
+        One for each sample, not negative; only their ratios matter. None: all samples count the same.
 
     See Also
     --------
@@ -66,6 +72,7 @@ class Source:
     divisor: float = 1.0
     missing: int | None = None
     fill_missing: bool = False
+    weights: Any = None
 
     def normalisation(self) -> dict[str, Any]:
         """Return everything but the values.
@@ -82,6 +89,7 @@ class Source:
             "divisor": float(self.divisor),
             "missing": self.missing,
             "fill_missing": bool(self.fill_missing),
+            **({} if self.weights is None else {"weights": [float(weight) for weight in self.weights]}),
         }
 
 
@@ -124,6 +132,8 @@ class Certificate:
     reading : mapping
         How the file was read that the data came from (filters, array, columns), as options of `load_table`; empty where
         it is read as it is. Not part of the proof: `fingerprint` is of the numbers that were read.
+    constraints : Constraints
+        What else the components must satisfy that the bound is about.
     status : Status, optional
         How the search ended; neither part of what is proved nor written to files.
 
@@ -157,7 +167,14 @@ class Certificate:
     inside: int = 0
     seconds: float = 0.0
     reading: Mapping[str, Any] = field(default_factory=dict)
+    constraints: Constraints = FREE
     status: Status | None = None
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook."""
+        from certpca.results.html_summary import of_certificate
+
+        return of_certificate(self)
 
     @property
     def gap(self) -> float:

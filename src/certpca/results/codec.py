@@ -7,10 +7,20 @@ from typing import Any
 import numpy as np
 
 from certpca.results.certificate import Certificate
+from certpca.results.constraints import Constraints
+from certpca.results.field_checks import shown
 from certpca.results.proof import Proof
-from certpca.results.schema import CERTIFICATE_FORMAT, SOLUTION_FORMAT, check_certificate, check_solution, shown
+from certpca.results.schema import (
+    CERTIFICATE_FORMAT,
+    CONSTRAINED_CERTIFICATE_FORMAT,
+    CONSTRAINED_SOLUTION_FORMAT,
+    SOLUTION_FORMAT,
+    check_certificate,
+    check_solution,
+)
 from certpca.results.solution import Solution
 from certpca.results.status import Status
+from certpca.runtime.arrays import Vector
 from certpca.runtime.budget import Step
 from certpca.runtime.errors import InvalidDataError
 
@@ -18,7 +28,7 @@ from certpca.runtime.errors import InvalidDataError
 def solution_to_dict(solution: Solution) -> dict[str, Any]:
     """Return the fields of a solution as plain JSON values; what is not finite becomes null."""
     return {
-        "format": SOLUTION_FORMAT,
+        "format": CONSTRAINED_SOLUTION_FORMAT if solution.constraints else SOLUTION_FORMAT,
         "support": solution.support.tolist(),
         "names": None if solution.names is None else list(solution.names),
         "loadings": solution.loadings.tolist(),
@@ -38,6 +48,9 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
         "history": [[step.seconds, _finite(step.objective), _finite(step.upper_bound)] for step in solution.history],
         "details": {name: _finite(float(value)) for name, value in solution.details.items()},
         "reading": dict(solution.reading),
+        "mean": None if solution.mean is None else solution.mean.tolist(),
+        "scale": None if solution.scale is None else solution.scale.tolist(),
+        **_stated(solution.constraints),
     }
 
 
@@ -63,13 +76,20 @@ def solution_from_dict(fields: dict[str, Any], certificate: Certificate | None =
         details={name: _number(value, math.nan) for name, value in fields["details"].items()},
         certificate=certificate,
         reading=dict(fields.get("reading", {})),
+        mean=_vector(fields.get("mean")),
+        scale=_vector(fields.get("scale")),
+        constraints=Constraints.from_dict(fields.get("constraints", _NONE)),
     )
+
+
+def _vector(values: list[float] | None) -> Vector | None:
+    return None if values is None else np.array(values, dtype=np.float64)
 
 
 def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
     """Return everything but the evidence as plain JSON values."""
     return {
-        "format": CERTIFICATE_FORMAT,
+        "format": CONSTRAINED_CERTIFICATE_FORMAT if certificate.constraints else CERTIFICATE_FORMAT,
         "kind": certificate.kind,
         "sparsity": certificate.sparsity,
         "upper_bound": certificate.upper_bound,
@@ -86,6 +106,7 @@ def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
         "tree": certificate.tree,
         "seconds": certificate.seconds,
         "reading": dict(certificate.reading),
+        **_stated(certificate.constraints),
     }
 
 
@@ -109,6 +130,7 @@ def certificate_from_dict(fields: dict[str, Any], evidence: dict[str, Any]) -> C
         inside=fields["features_in_every_optimum"],
         seconds=float(fields["seconds"]),
         reading=dict(fields.get("reading", {})),
+        constraints=Constraints.from_dict(fields.get("constraints", _NONE)),
     )
 
 
@@ -130,7 +152,16 @@ def proof_to_dict(proof: Proof, certificate: Certificate, reading: Mapping[str, 
         "normalisation": dict(proof.normalisation),
         "reading": dict(reading),
         "arithmetic": proof.arithmetic,
+        **_stated(proof.constraints),
     }
+
+
+_NONE = Constraints().to_dict()
+
+
+def _stated(constraints: Constraints) -> dict[str, Any]:
+    """Return constraints as a field, where there are some: readers who do not know them refuse the format."""
+    return {"constraints": constraints.to_dict()} if constraints else {}
 
 
 def _finite(value: float) -> float | None:

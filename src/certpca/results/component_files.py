@@ -8,28 +8,22 @@ import numpy as np
 
 from certpca.results.codec import status_named
 from certpca.results.component_set import GREEDY, TOGETHER, ComponentSet
+from certpca.results.field_checks import Check, either, fields, list_of, null, number, one_of, refuse, text
 from certpca.results.files import ResultFiles, certificate_beside, loaded_certificate, loaded_solution
 from certpca.results.json_files import damage_named, read_json
 from certpca.results.schema import (
     COMPONENTS_FORMAT,
     LARGEST_VARIANCE,
-    SOLUTION_FORMAT,
+    SOLUTION,
+    SOLUTION_FORMATS,
     check_solution,
-    either,
-    fields,
-    list_of,
-    null,
-    number,
-    one_of,
-    refuse,
-    text,
 )
 from certpca.results.set_certificate import SetCertificate
 from certpca.results.set_codec import MOST_COMPONENTS
 from certpca.results.solution import Solution
 
 _VARIANCES = list_of(number(0.0, LARGEST_VARIANCE), MOST_COMPONENTS, 1)
-_COMPONENTS = fields(
+COMPONENTS = fields(
     {
         "format": one_of(COMPONENTS_FORMAT),
         "together": one_of(*TOGETHER),
@@ -40,7 +34,7 @@ _COMPONENTS = fields(
         "trace": number(0.0, LARGEST_VARIANCE),
         "status": text(64, "[A-Z_]+", "the name of a status"),
         "seconds": number(0.0),
-        "components": list_of(check_solution, MOST_COMPONENTS, 1),
+        "components": list_of(Check(check_solution, SOLUTION.schema), MOST_COMPONENTS, 1),
     },
 )
 
@@ -144,7 +138,7 @@ def load_components(path: str | Path) -> ComponentSet:
 def load_result(path: str | Path) -> Solution | ComponentSet:
     """Read a solution or several components, whichever a file holds."""
     file = Path(path)
-    record = read_json(file, (SOLUTION_FORMAT, COMPONENTS_FORMAT), "a solution or components")
+    record = read_json(file, (*SOLUTION_FORMATS, COMPONENTS_FORMAT), "a solution or components")
     several = record["format"] == COMPONENTS_FORMAT
     return _loaded_components(file, record) if several else loaded_solution(file, record)
 
@@ -173,7 +167,7 @@ def _loaded_components(file: Path, record: dict[str, Any]) -> ComponentSet:
 
 def _check(record: dict[str, Any]) -> None:
     """Refuse fields of components that none have."""
-    _COMPONENTS(record, "")
+    COMPONENTS(record, "")
     count = len(record["components"])
     for name in ("explained_variance", "adjusted_variance"):
         if len(record[name]) != count:

@@ -1,18 +1,23 @@
 """Several components and the variance they explain, without the data they came from."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from certpca.results.certificate import PROVED_OPTIMAL, Certificate, share_lost
+from certpca.results.html_summary import of_components
 from certpca.results.set_certificate import PROBLEMS, SetCertificate
 from certpca.results.solution import Solution
 from certpca.results.status import Status
+from certpca.results.tidy import loadings_frame, summary_frame, summary_row
 from certpca.runtime.arrays import Vector
 from certpca.runtime.rounded import down, percent_down, percent_up, up
+
+if TYPE_CHECKING:
+    import pandas
 
 GREEDY = "greedy"
 TOGETHER = (GREEDY, *PROBLEMS)  # what decompose can be asked for
@@ -138,6 +143,36 @@ class ComponentSet:
         if self.together == GREEDY:
             return f"one after the other ({self.deflation} deflation)"
         return f"chosen together, {PROBLEMS[self.together]}"
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Return the loadings as a table with a row for each that is not zero.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns component, feature (its name), position (from 1), loading and sign, the largest loadings first.
+        """
+        return loadings_frame(enumerate(self.components, start=1), "component")
+
+    def summary_frame(self) -> "pandas.DataFrame":
+        """Return what is captured and proved as a table with a row for each component.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Among others objective, variance_ratio, upper_bound and gap; empty where nothing is proved.
+        """
+        return summary_frame(self._summary_rows())
+
+    def _summary_rows(self) -> Iterator[dict[str, Any]]:
+        ratios = zip(self.explained_variance_ratio, self.adjusted_variance_ratio, strict=True)
+        for j, (component, (own, beyond)) in enumerate(zip(self.components, ratios, strict=True), start=1):
+            more = {"variance_ratio": own, "adjusted_variance_ratio": beyond}
+            yield {"component": j, **summary_row(component), **more}
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook."""
+        return of_components(self)
 
     def __str__(self) -> str:
         """Lay out the components as a table, and say which variance is which and what is proved of the set."""

@@ -23,8 +23,9 @@ from certpca.results.path import Path as SparsityPath
 from certpca.results.schema import (
     CERTIFICATE_FORMAT,
     COMPONENTS_FORMAT,
+    CONSTRAINED_CERTIFICATE_FORMAT,
     PATH_FORMAT,
-    SOLUTION_FORMAT,
+    SOLUTION_FORMATS,
     check_certificate,
     check_path,
     check_reading,
@@ -41,8 +42,8 @@ from certpca.results.solution import Solution
 from certpca.runtime.atomic_write import Target, Writer, write_together
 from certpca.runtime.errors import CertpcaError
 
-CERTIFICATE_FORMATS = (CERTIFICATE_FORMAT, SET_FORMAT)
-RESULT_FORMATS = (SOLUTION_FORMAT, COMPONENTS_FORMAT, *CERTIFICATE_FORMATS)
+CERTIFICATE_FORMATS = (CERTIFICATE_FORMAT, CONSTRAINED_CERTIFICATE_FORMAT, SET_FORMAT)
+RESULT_FORMATS = (*SOLUTION_FORMATS, COMPONENTS_FORMAT, *CERTIFICATE_FORMATS)
 
 
 def save_solution(solution: Solution, path: str | Path) -> None:
@@ -110,7 +111,7 @@ def load_solution(path: str | Path) -> Solution:
     3
     """
     file = Path(path)
-    return loaded_solution(file, read_json(file, SOLUTION_FORMAT, "a solution"))
+    return loaded_solution(file, read_json(file, SOLUTION_FORMATS, "a solution"))
 
 
 def certificate_beside(path: str | Path) -> Path:
@@ -149,10 +150,20 @@ def save_path(path: SparsityPath, file: str | Path) -> None:
     >>> certpca.load_path(file).sparsities.tolist()
     [3, 5]
     """
+    write_path(path, file)
+
+
+def write_path(path: SparsityPath, file: str | Path, **more: Any) -> None:
+    """Write a path with more fields, which `load_path` passes over."""
     target = Path(file)
     files = ResultFiles(target)
     solutions = [files.solution(solution, _beside_path(target, solution.sparsity)) for solution in path.solutions]
-    files.write({"format": PATH_FORMAT, "seconds": path.seconds, "solutions": solutions})
+    files.write({**path_head(path), **more, "solutions": solutions})
+
+
+def path_head(path: SparsityPath) -> dict[str, Any]:
+    """Return what is said of a path as a whole, as plain JSON values."""
+    return {"format": PATH_FORMAT, "seconds": path.seconds}
 
 
 def load_path(file: str | Path) -> SparsityPath:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from certpca.results.evidence import open_beside
-from certpca.results.schema import LONGEST_WHOLE, MOST_JSON_BYTES, shown
+from certpca.results.field_checks import shown
+from certpca.results.schema import LONGEST_WHOLE, MOST_JSON_BYTES
 from certpca.runtime.atomic_write import Writer
 from certpca.runtime.errors import DataFileError, InvalidDataError
 

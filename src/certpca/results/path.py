@@ -1,14 +1,20 @@
 """Solutions by increasing sparsity."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from certpca.results.certificate import share_lost
 from certpca.results.solution import Solution
+from certpca.results.tidy import loadings_frame, summary_frame, summary_row
 from certpca.runtime.arrays import Indices, Vector
 from certpca.runtime.rounded import down, percent_down, percent_up
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +109,30 @@ class Path:
     def _before(self, j: int) -> Indices:
         first = range(len(self.solutions))[j] == 0
         return np.empty(0, dtype=np.intp) if first else self.solutions[j - 1].support
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Return the loadings as a table with a row for each that is not zero.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns sparsity, feature (its name), position (from 1), loading and sign, the largest loadings first.
+        """
+        return loadings_frame(((part.sparsity, part) for part in self.solutions), "sparsity")
+
+    def summary_frame(self) -> "pandas.DataFrame":
+        """Return what is captured and proved as a table with a row for each sparsity.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Among others objective, variance_ratio, upper_bound and gap; empty where nothing is proved.
+        """
+        return summary_frame(self._summary_rows())
+
+    def _summary_rows(self) -> Iterator[dict[str, Any]]:
+        for part, bound, gap in zip(self.solutions, self.upper_bounds, self.gaps, strict=True):
+            yield {**summary_row(part), "upper_bound": bound, "gap": gap}
 
     def __str__(self) -> str:
         """Lay the path out as a table."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from certpca.results.certificate import FAILURE, RANDOM, share_lost
+from certpca.results.constraints import FREE, Constraints
 from certpca.runtime.arrays import Indices
 
 
@@ -36,6 +37,8 @@ class Proof:
         A bound that every later check confirms, although some draw random numbers anew.
     arithmetic : str
         What computed all this.
+    constraints : Constraints
+        What else the loadings must satisfy that the bound is about; it says nothing about others.
 
     See Also
     --------
@@ -62,6 +65,7 @@ class Proof:
     normalisation: Mapping[str, Any]
     claimable: float
     arithmetic: str
+    constraints: Constraints = FREE
 
     @property
     def gap(self) -> float:

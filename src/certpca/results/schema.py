@@ -6,15 +6,35 @@ business.
 """
 
 import math
-import re
-from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
+from certpca.results.field_checks import (
+    SMALL_WHOLE,
+    Check,
+    either,
+    fields,
+    list_of,
+    null,
+    number,
+    one_of,
+    plain,
+    refuse,
+    row_of,
+    shown,
+    table_of,
+    text,
+    truth,
+    whole,
+)
 from certpca.runtime.errors import InvalidDataError
 
 SOLUTION_FORMAT = "certpca solution 1"
 CERTIFICATE_FORMAT = "certpca certificate 1"
+# Results under constraints: versions that do not know these refuse them, as their claims are about fewer components.
+CONSTRAINED_SOLUTION_FORMAT = "certpca solution 2"
+CONSTRAINED_CERTIFICATE_FORMAT = "certpca certificate 2"
+SOLUTION_FORMATS = (SOLUTION_FORMAT, CONSTRAINED_SOLUTION_FORMAT)
 PATH_FORMAT = "certpca path 1"
 COMPONENTS_FORMAT = "certpca components 1"
 
@@ -23,200 +43,12 @@ MOST_FEATURES = 10**9
 MOST_SPARSITIES = 10_000  # of one path
 MOST_STEPS = 10**8  # of a history, and entries of anything else that is listed for the reader
 LONGEST_NAME = 10_000  # characters of a feature's name
-LONGEST_TEXT = 2_000  # of any other text
 LONGEST_FILE_NAME = 255
 LONGEST_WHOLE = 100  # digits of a whole number; which of them are too large, its field says
 MOST_READING_VALUES = 10**6  # in the record of how a file was read, such as samples kept
 DEEPEST_READING = 6
 UNIT_LENGTH = 1e-6  # how far from one the length of loadings may be
 LARGEST_VARIANCE = 1e300  # multiples of it are still numbers
-SMALL_WHOLE = 2**63 - 1
-
-Check = Callable[[Any, str], None]  # value and where it stands; raises InvalidDataError
-
-
-def refuse(where: str, wanted: str, value: Any) -> None:
-    """Say what was wanted and what was got."""
-    msg = f"{where} must be {wanted}, got {shown(value)}"
-    raise InvalidDataError(msg)
-
-
-def shown(value: Any, most: int = 80) -> str:
-    """Describe a value in a few characters, whatever it is."""
-    if isinstance(value, (list, dict)):
-        return f"a {'list' if isinstance(value, list) else 'mapping'} of {len(value)}"
-    if isinstance(value, int) and abs(value) > SMALL_WHOLE:
-        return f"a whole number of {value.bit_length()} bits"
-    text = ascii(value[:most] if isinstance(value, str) else value)
-    return text if len(text) <= most else f"{text[:most]}…"
-
-
-# --- parts ------------------------------------------------------------------------------------------------------------
-
-
-def number(low: float = -math.inf, high: float = math.inf, *, finite: bool = True) -> Check:
-    """Allow a real number in a range; truth values are none."""
-    wanted = "a finite number" if finite else "a number"
-    wanted += f" from {low:g}" * math.isfinite(low) + f" up to {high:g}" * math.isfinite(high)
-
-    def check(value: Any, where: str) -> None:
-        real = isinstance(value, float) or (isinstance(value, int) and type(value) is not bool)
-        if not real or (isinstance(value, int) and abs(value) > SMALL_WHOLE):
-            refuse(where, wanted, value)
-        if not low <= value <= high if math.isfinite(value) else finite:
-            refuse(where, wanted, value)
-
-    return check
-
-
-def whole(low: int, high: int) -> Check:
-    """Allow a whole number in a range; truth values and floating point are none."""
-
-    def check(value: Any, where: str) -> None:
-        if type(value) is not int or not low <= value <= high:
-            refuse(where, f"a whole number in {low}..{high}", value)
-
-    return check
-
-
-def truth(value: Any, where: str) -> None:
-    """Allow true and false."""
-    if type(value) is not bool:
-        refuse(where, "true or false", value)
-
-
-def null(value: Any, where: str) -> None:
-    """Allow null."""
-    if value is not None:
-        refuse(where, "null", value)
-
-
-def text(most: int = LONGEST_TEXT, pattern: str = "", wanted: str = "") -> Check:
-    """Allow a text of limited length. What shows it makes it safe to show."""
-    form = re.compile(pattern)
-
-    def check(value: Any, where: str) -> None:
-        if not isinstance(value, str) or len(value) > most:
-            refuse(where, f"a text of at most {most:,} characters", value)
-        if pattern and not form.fullmatch(value):
-            refuse(where, wanted, value)
-
-    return check
-
-
-def one_of(*values: str) -> Check:
-    """Allow one of a few texts."""
-
-    def check(value: Any, where: str) -> None:
-        if not isinstance(value, str) or value not in values:
-            refuse(where, f"one of {', '.join(map(repr, values))}", value)
-
-    return check
-
-
-def either(*checks: Check, wanted: str = "") -> Check:
-    """Allow what any of some checks allows; the last one says what was wrong, unless what was `wanted` is said here."""
-
-    def check(value: Any, where: str) -> None:
-        for allowed in checks if wanted else checks[:-1]:
-            try:
-                allowed(value, where)
-            except InvalidDataError:
-                continue
-            return
-        if wanted:
-            refuse(where, wanted, value)
-        checks[-1](value, where)
-
-    return check
-
-
-def list_of(item: Check, most: int, least: int = 0) -> Check:
-    """Allow a list."""
-
-    def check(value: Any, where: str) -> None:
-        if not isinstance(value, list) or not least <= len(value) <= most:
-            refuse(where, f"a list of {least}..{most:,} entries", value)
-        for place, entry in enumerate(value):
-            item(entry, f"{where}[{place}]")
-
-    return check
-
-
-def row_of(*items: Check) -> Check:
-    """Allow a list of fixed length."""
-
-    def check(value: Any, where: str) -> None:
-        if not isinstance(value, list) or len(value) != len(items):
-            refuse(where, f"a list of {len(items)}", value)
-        for place, (item, entry) in enumerate(zip(items, value, strict=True)):
-            item(entry, f"{where}[{place}]")
-
-    return check
-
-
-def table_of(item: Check, most: int) -> Check:
-    """Allow a mapping from any names to one kind of value."""
-    name = text()
-
-    def check(value: Any, where: str) -> None:
-        if not isinstance(value, dict) or len(value) > most:
-            refuse(where, f"a mapping of at most {most:,} entries", value)
-        for key, entry in value.items():
-            name(key, f"a name in {where}")
-            item(entry, f"{where}[{shown(key)}]")
-
-    return check
-
-
-def fields(known: Mapping[str, Check], optional: Mapping[str, Check] | None = None, *, others: bool = True) -> Check:
-    """Allow a mapping with these fields."""
-    optional = optional or {}
-
-    def check(value: Any, where: str) -> None:
-        if not isinstance(value, dict):
-            refuse(where or "a result", "a mapping", value)
-        begin = f"{where}." if where else ""
-        for name, part in (*known.items(), *optional.items()):
-            if name in value:
-                part(value[name], begin + name)
-            elif name in known:
-                msg = f"{begin}{name} is missing"
-                raise InvalidDataError(msg)
-        strangers = [] if others else [name for name in value if name not in known and name not in optional]
-        if strangers:
-            msg = f"{where} has a field {shown(strangers[0])}, which is unknown"
-            raise InvalidDataError(msg)
-
-    return check
-
-
-def plain(most: int, deepest: int | None = None, *, texts: int = LONGEST_TEXT) -> Check:
-    """Allow any plain value of limited size: mappings, lists, texts, finite numbers, truth values and null."""
-    leaf = either(null, truth, text(texts), number(), wanted="null, a truth value, a short text or a finite number")
-    name = text(texts)
-
-    def check(value: Any, where: str) -> None:
-        stack, seen = [(value, 0)], 0
-        while stack:
-            part, depth = stack.pop()
-            seen += 1
-            if seen > most:
-                refuse(where, f"at most {most:,} values", value)
-            if not isinstance(part, (dict, list)):
-                leaf(part, f"a value in {where}")
-                continue
-            if deepest is not None and depth >= deepest:
-                refuse(where, f"nested at most {deepest} deep", value)
-            if isinstance(part, dict):
-                for key in part:
-                    name(key, f"a name in {where}")
-            stack.extend((entry, depth + 1) for entry in (part.values() if isinstance(part, dict) else part))
-
-    return check
-
-
-# --- files ------------------------------------------------------------------------------------------------------------
 
 _COUNT = whole(0, MOST_FEATURES)
 _DIGEST = text(40, "[0-9a-f]{40}", "40 hexadecimal digits")
@@ -236,11 +68,23 @@ NORMALISATION = fields(
         "missing": either(null, whole(-SMALL_WHOLE, SMALL_WHOLE)),
         "fill_missing": truth,
     },
+    {"weights": list_of(number(0.0), MOST_FEATURES, 1)},
+    others=False,
+)
+
+_FEATURES = list_of(_COUNT, MOST_FEATURES)
+CONSTRAINTS = fields(
+    {
+        "include": _FEATURES,
+        "exclude": _FEATURES,
+        "groups": list_of(list_of(_COUNT, MOST_FEATURES, 1), MOST_FEATURES),
+        "nonnegative": truth,
+    },
     others=False,
 )
 
 CERTIFICATE_FIELDS: dict[str, Check] = {
-    "format": one_of(CERTIFICATE_FORMAT),
+    "format": one_of(CERTIFICATE_FORMAT, CONSTRAINED_CERTIFICATE_FORMAT),
     "kind": text(64, "[a-z0-9-]+", "the name of a kind of certificate"),
     "sparsity": whole(1, MOST_FEATURES),
     "upper_bound": number(0.0, LARGEST_VARIANCE),
@@ -260,18 +104,22 @@ CERTIFICATE_OPTIONS: dict[str, Check] = {
     "gap": either(null, number()),
     "evidence": fields({"file": _FILE_NAME, "digest": _DIGEST}, others=False),
     "reading": READING,
+    "constraints": CONSTRAINTS,
 }
-_CERTIFICATE = fields(CERTIFICATE_FIELDS, CERTIFICATE_OPTIONS)
+CERTIFICATE = fields(CERTIFICATE_FIELDS, CERTIFICATE_OPTIONS)
 
 
-def _held(value: Any, where: str) -> None:
+def _held_or_named(value: Any, where: str) -> None:
     """Allow the certificate of a solution; earlier versions only named its file."""
-    (_FILE_NAME if isinstance(value, str) else either(null, _CERTIFICATE))(value, where)
+    (_FILE_NAME if isinstance(value, str) else either(null, CERTIFICATE))(value, where)
 
 
-_SOLUTION = fields(
+_HELD = Check(_held_or_named, either(null, _FILE_NAME, CERTIFICATE).schema)
+
+
+SOLUTION = fields(
     {
-        "format": one_of(SOLUTION_FORMAT),
+        "format": one_of(*SOLUTION_FORMATS),
         "support": list_of(_COUNT, MOST_FEATURES),
         "names": either(null, list_of(text(LONGEST_NAME), MOST_FEATURES)),
         "loadings": list_of(number(-1.0 - UNIT_LENGTH, 1.0 + UNIT_LENGTH), MOST_FEATURES),
@@ -294,12 +142,15 @@ _SOLUTION = fields(
         "gap": either(null, number()),
         "message": text(),
         "reading": READING,
-        "certificate": _held,
+        "constraints": CONSTRAINTS,
+        "certificate": _HELD,
+        "mean": either(null, list_of(number(), MOST_FEATURES)),
+        "scale": either(null, list_of(number(2.0**-1022), MOST_FEATURES)),
     },
 )
 
-_PATH = fields(
-    {"format": one_of(PATH_FORMAT), "seconds": _SECONDS, "solutions": list_of(_SOLUTION, MOST_SPARSITIES, 1)}
+SPARSITY_PATH = fields(
+    {"format": one_of(PATH_FORMAT), "seconds": _SECONDS, "solutions": list_of(SOLUTION, MOST_SPARSITIES, 1)}
 )
 
 
@@ -311,18 +162,40 @@ def check_solution(values: Any, where: str = "") -> None:
     InvalidDataError
         Where a field is missing, or of another type, range or size, or contradicts another one.
     """
-    _SOLUTION(values, where)
+    SOLUTION(values, where)
     _check_loadings(values, unit=True)
+    _check_constraints(values, CONSTRAINED_SOLUTION_FORMAT)
     if values["names"] is not None and len(values["names"]) != len(values["support"]):
         refuse("names", f"one for each of {len(values['support'])} loadings", values["names"])
+    means, scales = values.get("mean"), values.get("scale")
+    if (means is None) != (scales is None):
+        refuse("scale", "there where mean is", scales)
+    for name, listed in (("mean", means), ("scale", scales)):
+        if listed is not None and len(listed) != len(values["support"]):
+            refuse(name, f"one for each of {len(values['support'])} loadings", listed)
 
 
 def check_certificate(values: Any) -> None:
     """Refuse fields of a certificate that no certificate has; see `check_solution`."""
-    _CERTIFICATE(values, "")
+    CERTIFICATE(values, "")
     _check_loadings(values, unit=False)
+    _check_constraints(values, CONSTRAINED_CERTIFICATE_FORMAT)
     for name in ("features_in_no_optimum", "features_in_every_optimum"):
         whole(0, values["size"])(values[name], name)
+
+
+def _check_constraints(values: dict[str, Any], form: str) -> None:
+    """Refuse constraints in a format of results without them, and the other way round; and features out of range."""
+    if ("constraints" in values) != (values["format"] == form):
+        refuse("constraints", f"there exactly where the format is {form!r}", values.get("constraints"))
+    for name, listed in values.get("constraints", {}).items():
+        if name == "nonnegative":
+            continue
+        for features in listed if name == "groups" else [listed]:
+            if any(left >= right for left, right in pairwise(features)) or (
+                features and features[-1] >= values["size"]
+            ):
+                refuse(f"constraints.{name}", f"increasing indices in 0..{values['size'] - 1}", features)
 
 
 def check_reading(values: Any) -> None:
@@ -332,7 +205,7 @@ def check_reading(values: Any) -> None:
 
 def check_path(values: Any) -> None:
     """Refuse fields of a path that no path has; see `check_solution`."""
-    _PATH(values, "")
+    SPARSITY_PATH(values, "")
     for solution in values["solutions"]:
         check_solution(solution)
     sparsities = [solution["sparsity"] for solution in values["solutions"]]

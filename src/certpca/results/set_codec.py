@@ -7,25 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from certpca.results.field_checks import fields, list_of, number, one_of, refuse, whole
 from certpca.results.proof import SetProof
-from certpca.results.schema import (
-    CERTIFICATE_FIELDS,
-    CERTIFICATE_OPTIONS,
-    MOST_FEATURES,
-    fields,
-    list_of,
-    number,
-    one_of,
-    refuse,
-    whole,
-)
+from certpca.results.schema import CERTIFICATE_FIELDS, CERTIFICATE_OPTIONS, MOST_FEATURES
 from certpca.results.set_certificate import PROBLEMS, SetCertificate
 
 SET_FORMAT = "certpca set certificate 1"
 MOST_COMPONENTS = 100_000
 
 _OF_ONE = ("format", "sparsity", "features_in_no_optimum", "features_in_every_optimum", "support", "loadings")
-_SET = fields(
+SET_CERTIFICATE = fields(
     {
         **{name: check for name, check in CERTIFICATE_FIELDS.items() if name not in _OF_ONE},
         "format": one_of(SET_FORMAT),
@@ -40,7 +31,7 @@ _SET = fields(
 
 def check_set_certificate(values: Any) -> None:
     """Refuse fields of a certificate of several components that no such certificate has; see `check_solution`."""
-    _SET(values, "")
+    SET_CERTIFICATE(values, "")
     count, size = len(values["sparsities"]), values["size"]
     for name in ("supports", "loadings"):
         if len(values[name]) != count:

@@ -3,13 +3,19 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from certpca.results.certificate import Certificate, share_lost
+from certpca.results.constraints import FREE, Constraints
+from certpca.results.html_summary import of_solution
 from certpca.results.status import Status
+from certpca.results.tidy import loadings_frame, summary_frame, summary_row
 from certpca.runtime.arrays import Indices, Vector
 from certpca.runtime.budget import Progress, Step
 from certpca.runtime.rounded import down, percent_down
+
+if TYPE_CHECKING:
+    import pandas
 
 
 def ending(progress: Progress, otherwise: Status) -> Status:
@@ -105,6 +111,11 @@ class Solution:
         The upper bound with its evidence, where one was asked for.
     reading : mapping
         How the file behind the data was read, as in `Certificate`.
+    constraints : Constraints
+        What else was asked of the component.
+    mean, scale : ndarray, optional
+        What is subtracted from the columns of the support, and what they are then divided by, before scores are
+        products with the loadings: `transform` needs no more. None where the matrix was not made of data.
 
     See Also
     --------
@@ -136,6 +147,9 @@ class Solution:
     details: Mapping[str, float] = field(default_factory=dict)
     certificate: Certificate | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
+    constraints: Constraints = FREE
+    mean: Vector | None = None
+    scale: Vector | None = None
 
     @property
     def upper_bound(self) -> float:
@@ -156,10 +170,35 @@ class Solution:
         dense[self.support] = self.loadings
         return dense
 
+    def to_frame(self) -> "pandas.DataFrame":
+        """Return the loadings as a table with a row for each that is not zero.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns component, feature (its name), position (from 1), loading and sign, the largest loadings first.
+        """
+        return loadings_frame([(1, self)], "component")
+
+    def summary_frame(self) -> "pandas.DataFrame":
+        """Return what is captured and proved as a table with a row for each component (here one).
+
+        Returns
+        -------
+        pandas.DataFrame
+            Among others objective, variance_ratio, upper_bound and gap; empty where nothing is proved.
+        """
+        return summary_frame([{"component": 1, **summary_row(self)}])
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook."""
+        return of_solution(self)
+
     def __str__(self) -> str:
         """Say in one line what was found."""
+        asked = f" ({self.constraints})" if self.constraints else ""
         return (
-            f"{self.solver}: {self.support.size} of {self.size} features capture "
+            f"{self.solver}: {self.support.size} of {self.size} features{asked} capture "
             f"{down(self.objective)} ({percent_down(self.explained_variance_ratio)} of the variance), "
-            f"{self.status.value}"
+            f"{self.status.value}{', under these constraints' if self.constraints else ''}"
         )

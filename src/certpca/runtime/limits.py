@@ -18,6 +18,7 @@ class Limits:
     largest_factored: int = 8192  # order of matrices that searches factor: that takes minutes on two cores
     always_optimal: int = 200  # features up to which the optimum is proved, whatever gap was asked for
     searched_supports: int = 512  # features left over by screening up to which supports are searched
+    constrained_supports: int = 4096  # features up to which they are searched under constraints, known to few bounds
     few_features: int = 512  # that trees alone do for: no levels that are matrices, no rows of pairs
     patience: float = 30.0  # seconds before anybody gives up on a bound
     least_progress: float = 0.02  # share of the gap that must have been closed in the last half of the time to go on

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from certpca.operators.base import Operator
+from certpca.operators.factor import Factor
 from certpca.operators.views import Precise
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, to_vector
 from certpca.runtime.errors import InvalidProblemError
@@ -25,20 +26,31 @@ METHODS: tuple[Method, ...] = ("krylov", "lanczos", "exact")
 
 EXACT_LIMIT = 8192  # LAPACK on a larger symmetric matrix takes minutes
 REFIT_ACCURACY = 1e-7  # residual of refitted loadings; the objective is then accurate to its square
+VALUE_ACCURACY = 1e-9  # of the largest eigenvalue where a share of it is told
 ROUGH = 1e-2  # residual of an answer that may be told: its eigenvalue is then accurate to far less than that
 WALK_WIDTH = 4  # vectors of a block where reading costs more than multiplying
 PRODUCTS = 8  # from which leading directions of sample space are found,
 SPARE = 2.0  # and vectors multiplied for each of them
+FAR_APART = 1e-2  # smallest angle, about, of directions that a Cholesky factor makes orthonormal in single precision
+TINY = 32  # order up to which all eigenvectors are found sooner than some
 DENSE_SUPPORT = 512  # up to here the eigenvector on a support comes from LAPACK
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Eigenpairs:
-    """Leading eigenvalues, largest first, eigenvectors as columns, and the relative residual."""
+    """Leading eigenvalues, largest first, eigenvectors as columns, and the relative residual, of all and of the first."""
 
     values: Vector
     vectors: Vector
     residual: float
+    first_residual: float = np.inf
+
+    @property
+    def largest_is_accurate(self) -> bool:
+        """Whether the largest eigenvalue is within a relative `VALUE_ACCURACY`: its error is the residual's square over the gap."""
+        value, residual = max(float(self.values[0]), np.finfo(float).tiny), min(self.first_residual, self.residual)
+        gap = 1.0 - float(self.values[1]) / value if self.values.size > 1 else 0.0
+        return residual * min(1.0, residual / max(gap, np.finfo(float).tiny)) <= VALUE_ACCURACY
 
 
 def default_accuracy(operator: Operator) -> float:
@@ -52,11 +64,12 @@ def leading_eigenpairs(
     *,
     method: Method = "krylov",
     accuracy: float | None = None,
+    accuracy_of_first: float | None = None,
     rng: np.random.Generator | int = 0,
     start: Vector | None = None,
     late: Late = never,
 ) -> Eigenpairs:
-    """Return the leading eigenpairs with residuals ‖Av − λv‖ ≤ accuracy · λ₁.
+    """Return the leading eigenpairs with residuals ‖Av − λv‖ ≤ accuracy · λ₁, the first perhaps more accurate.
 
     `start` is a guess of the first eigenvector, used by the Krylov method. Where it gets `late` the best pairs so far
     are returned, with their residual, after one product at least; LAPACK cannot be cut short.
@@ -73,16 +86,20 @@ def leading_eigenpairs(
         except OutOfTimeError:
             pass  # ARPACK keeps what it has to itself
     generator = np.random.default_rng(rng)
+    goals = goal, goal if accuracy_of_first is None else accuracy_of_first
     if operator.cost.less_in_samples:
-        return _through_samples(operator, count, goal, generator, start, late)
-    return _block_krylov(operator, count, goal, generator, start, late)
+        return _through_samples(operator, count, goals, generator, start, late)
+    return _block_krylov(operator, count, goals, generator, start, late)
 
 
 def _largest_pairs(matrix: Vector, count: int) -> tuple[Vector, Vector]:
     """Return the largest eigenvalues of a dense matrix, largest first, and their vectors."""
+    last = matrix.shape[0] - 1
+    if last < TINY:
+        values, vectors = np.linalg.eigh(matrix)
+        return values[::-1][:count].copy(), vectors[:, ::-1][:, :count].copy()
     from scipy.linalg import eigh
 
-    last = matrix.shape[0] - 1
     values, vectors = eigh(matrix, subset_by_index=[last - count + 1, last])
     if values.size < count:  # LAPACK's routine for a part of the spectrum can find none of several equal eigenvalues
         values, vectors = np.linalg.eigh(matrix)
@@ -97,17 +114,32 @@ def _exact(operator: Operator, count: int, limit: int = EXACT_LIMIT) -> Eigenpai
     if factor.depth > limit:
         msg = f"exact eigenvectors need a size or a depth up to {limit}; use method='krylov'"
         raise InvalidProblemError(msg)
-    gram = np.zeros((factor.depth, factor.depth))
-    width = max(1, (32 << 20) // (8 * factor.depth))
-    for _, block in factor.blocks(width, operator.xp.float64):
-        part = to_vector(block)
-        gram += part @ part.T
+    gram, width = _gram(operator, factor)
     count = min(count, factor.depth)
     values, left = _largest_pairs(gram, count)
     vectors = np.concatenate([to_vector(block).T @ left for _, block in factor.blocks(width, operator.xp.float64)])
     lengths = np.linalg.norm(vectors, axis=0)
     vectors /= np.where(lengths > 0, lengths, 1.0)
     return Eigenpairs(np.maximum(values, 0.0), vectors, np.finfo(float).eps)
+
+
+def _gram(operator: Operator, factor: Factor) -> tuple[Vector, int]:
+    """Return FFᵀ, which has the nonzero eigenvalues of FᵀF, and how many columns of F were taken at a time."""
+    gram = np.zeros((factor.depth, factor.depth))
+    width = max(1, (32 << 20) // (8 * factor.depth))
+    for _, block in factor.blocks(width, operator.xp.float64):
+        part = to_vector(block)
+        gram += part @ part.T
+    return gram, width
+
+
+def whole_spectrum(operator: Operator) -> Vector:
+    """Return all eigenvalues, the largest first, or as many as there are samples where these are fewer."""
+    if operator.rows is not None and operator.rows < operator.size:
+        matrix = _gram(operator, operator.factor())[0]
+    else:
+        matrix = operator.submatrix(np.arange(operator.size))
+    return np.asarray(np.maximum(np.linalg.eigvalsh(matrix)[::-1], 0.0))
 
 
 def _lanczos(operator: Operator, count: int, goal: float, rng: np.random.Generator | int, late: Late) -> Eigenpairs:
@@ -198,8 +230,20 @@ class KrylovSpace:
                 noise = self._rng.standard_normal((size, fresh.shape[1])) * lost / np.sqrt(size)
                 fresh = fresh * adopt(~lost)[None, :] + adopt(noise)
             # One vector needs no factorisation, which can be slow on a device.
-            fresh = fresh / xp.linalg.vector_norm(fresh) if fresh.shape[1] == 1 else xp.linalg.qr(fresh)[0]
+            fresh = fresh / xp.linalg.vector_norm(fresh) if fresh.shape[1] == 1 else self._turned_apart(fresh)
         return fresh
+
+    def _turned_apart(self, fresh: Array) -> Array:
+        """Orthonormalise by a Cholesky factor, two thin products, where directions are far enough apart; else by QR."""
+        products = to_vector(self._xp.matrix_transpose(fresh) @ fresh)
+        try:
+            lower = np.linalg.cholesky((products + products.T) / 2)
+        except np.linalg.LinAlgError:
+            return self._xp.linalg.qr(fresh)[0]
+        sides = np.diag(lower)
+        if not sides.min() > FAR_APART * sides.max():
+            return self._xp.linalg.qr(fresh)[0]
+        return fresh @ self._adopt(np.ascontiguousarray(np.linalg.inv(lower).T))
 
 
 class _SampleSpace:
@@ -217,7 +261,7 @@ class _SampleSpace:
 def _through_samples(
     operator: Operator,
     count: int,
-    goal: float,
+    goals: tuple[float, float],
     rng: np.random.Generator,
     start: Vector | None,
     late: Late,
@@ -225,22 +269,23 @@ def _through_samples(
     """Find eigenvectors u of FFᵀ and return those of FᵀF, Fᵀu; a residual of u is one of Fᵀu but for √(λ₁/λ)."""
     space: Any = _SampleSpace(operator)
     begin = None if start is None else to_vector(space.factor.times(operator.adopt(start[:, None])))[:, 0]
-    found = _block_krylov(space, min(count, space.size), goal, rng, begin, late, max(WALK_WIDTH, count + 2))
+    found = _block_krylov(space, min(count, space.size), goals, rng, begin, late, max(WALK_WIDTH, count + 2))
     vectors = to_vector(space.factor.transposed_times(operator.adopt(found.vectors)))
     lengths = np.linalg.norm(vectors, axis=0)
-    return Eigenpairs(found.values, vectors / np.where(lengths > 0, lengths, 1.0), found.residual)
+    vectors /= np.where(lengths > 0, lengths, 1.0)
+    return Eigenpairs(found.values, vectors, found.residual, found.first_residual)
 
 
 def _block_krylov(
     operator: Operator,
     count: int,
-    goal: float,
+    goals: tuple[float, float],
     rng: np.random.Generator,
     start: Vector | None,
     late: Late,
     width: int | None = None,
 ) -> Eigenpairs:
-    """Grow an orthonormal Krylov basis block by block, restarting when it is large."""
+    """Grow an orthonormal Krylov basis block by block, restarting when it is large; the first pair has its own goal."""
     xp, size = operator.xp, operator.size
     if width is None:
         width = count + 2 if count > 1 else 1  # one vector: a wider block would only cost more per pass
@@ -260,12 +305,17 @@ def _block_krylov(
         defect = ritz_image - ritz * operator.adopt(values[None, :width])
         top = max(float(np.abs(values).max()), np.finfo(float).tiny)
         wanted = min(count, width, space.width)
-        residual = float(to_vector(xp.linalg.vector_norm(defect[:, :wanted], axis=0)).max()) / top
+        residuals = to_vector(xp.linalg.vector_norm(defect[:, :wanted], axis=0)) / top
+        residual, first_one = float(residuals.max()), float(residuals[0])
         stalled = 0 if residual < 0.7 * best.residual else stalled + 1
-        if residual < best.residual or best.residual == np.inf:
-            best = Eigenpairs(values[:count].copy(), to_vector(ritz[:, : min(count, space.width)]), residual)
+        all_good = max(residual, best.residual) <= goals[0]
+        better = first_one < best.first_residual if all_good else residual < best.residual
+        if better or best.residual == np.inf:
+            found = to_vector(ritz[:, : min(count, space.width)])
+            best = Eigenpairs(values[:count].copy(), found, residual, first_one)
         full = space.width >= size
-        if residual <= goal or full or (stalled >= 12 and residual < 1e3 * goal) or late():
+        done = residual <= goals[0] and first_one <= goals[1]
+        if done or full or (stalled >= 12 and residual < 1e3 * goals[0]) or late():
             break
         if space.width + width > largest:
             space.keep(rotation[:, : 2 * width])

@@ -11,19 +11,19 @@ c² > (μ − p)(μ − q). Since |A_ij| ≤ √(A_ii A_jj), most positions i an
 that test before any column of A is looked at.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from certpca.operators.base import Operator
-from certpca.runtime.arrays import Array, Indices, Vector, to_numpy, to_vector, top_k
+from certpca.runtime.arrays import Indices, Vector, top_k
+from certpca.runtime.budget import Progress
 from certpca.runtime.lateness import Late, never
 from certpca.search.krylov import leading_on_support
 
 GAIN_TOLERANCE = 1e-10  # relative improvement below which two supports count as equal
-CACHE_BYTES = 256 << 20
 BATCH_BYTES = 64 << 20
-COLUMNS_AT_ONCE = 64  # between looks at the clock; from a file all at once, as each time is a walk over it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,21 +38,13 @@ class SwapSearch:
     """A support with refitted loadings that moves to better ones. Host operators only.
 
     Members of the support stay in the slots they came into; `support` sorts them. Where it gets `late`, searches end
-    with what they have found. Columns of the support are kept between swaps if they take at most `cache_bytes`.
+    with what they have found.
     """
 
-    def __init__(
-        self,
-        operator: Operator,
-        support: Indices,
-        diagonal: Vector,
-        late: Late = never,
-        cache_bytes: int = CACHE_BYTES,
-    ) -> None:
+    def __init__(self, operator: Operator, support: Indices, diagonal: Vector, late: Late = never) -> None:
         self._operator = operator
         self._diagonal = diagonal
-        self._late, self._cache_bytes = late, cache_bytes
-        self._columns: Array | None = None
+        self._late = late
         self._settle(support, *leading_on_support(operator, support, late=late))
 
     @property
@@ -72,33 +64,24 @@ class SwapSearch:
 
     def _settle(self, members: Indices, objective: float, loadings: Vector) -> None:
         self._members, self.objective, self._loadings = members, objective, loadings
-
-    def _cached_columns(self) -> Array | None:
-        if self._columns is None and 8 * self._operator.size * self.width <= self._cache_bytes:
-            width = self.width if self._operator.cost.reads else COLUMNS_AT_ONCE
-            parts = []
-            for first in range(0, self.width, width):
-                if self._late():
-                    return None
-                parts.append(to_numpy(self._operator.columns(self._members[first : first + width])))
-            self._columns = np.concatenate(parts, axis=1)
-        return self._columns
+        self._image: Vector | None = None
 
     def image(self) -> Vector:
-        """Return Ax for the loadings x."""
-        panel = np.zeros((self._operator.size, 1))
-        panel[self._members, 0] = self._loadings
-        return to_vector(self._operator.matmat(self._operator.adopt(panel)))[:, 0]
+        """Return Ax for the loadings x, from one product for as long as they stay."""
+        if self._image is None:
+            found = self._operator.images(self._members[None, :], self._loadings[None, :])
+            self._image = found[0].astype(np.float64, copy=False)
+        return self._image
 
     def threshold(self) -> bool:
         """Move to the largest entries of the image; keep the move only if the objective rises."""
-        support = top_k(np.abs(self.image()), self.width)
+        image = self.image()
+        support = top_k(np.abs(image), self.width)
         if np.array_equal(support, self.support):
             return False
-        objective, loadings = leading_on_support(self._operator, support, late=self._late)
+        objective, loadings = leading_on_support(self._operator, support, start=image[support], late=self._late)
         if objective <= self.objective * (1 + GAIN_TOLERANCE):
             return False
-        self._columns = None
         self._settle(support, objective, loadings)
         return True
 
@@ -126,17 +109,13 @@ class SwapSearch:
             return nothing
         ceiling = (reach[rows].max() + pull * spread[rows].max()) ** 2 / kept
         positions = np.flatnonzero(ceiling > (level - rest) * short[rows].min())
-        columns = self._cached_columns()
         found: list[tuple[float, int, int]] = []
         step = max(1, BATCH_BYTES // (8 * rows.size))
         for first in range(0, positions.size, step):
             if self._late():
                 break
             batch = positions[first : first + step]
-            if columns is not None:
-                block = columns[rows[:, None], batch[None, :]]
-            else:
-                block = to_numpy(self._operator.columns(self._members[batch]))[rows]
+            block = self._operator.entries(rows, self._members[batch])
             cross = (image[rows, None] - block * (entry[batch] / self.objective)) ** 2 / kept[batch]
             margin = cross - (level - rest[batch]) * short[rows, None]
             best = margin.argmax(axis=0)
@@ -163,10 +142,34 @@ class SwapSearch:
         objective, loadings = leading_on_support(self._operator, members, start=self._loadings, late=self._late)
         if objective <= self.objective * (1 + GAIN_TOLERANCE):
             return False
-        if self._columns is not None:
-            self._columns[:, positions] = to_numpy(self._operator.columns(np.array(outsiders, dtype=np.intp)))
         self._settle(members, objective, loadings)
         return True
+
+
+def polished(
+    search: SwapSearch, progress: Progress, known: Callable[[Indices], bool] = lambda _: False
+) -> SwapSearch:
+    """Threshold while that helps, then swap; several swaps at a time while that works.
+
+    It ends at a support that is `known`, from where others have gone on before.
+    """
+    together = max(1, search.width // 8)
+    while not known(search.support):
+        if search.threshold():
+            if not progress.tick(search.objective):
+                return search
+            continue
+        swaps = search.improving_swaps()
+        if swaps.positions.size == 0:
+            return search
+        together = min(together, swaps.positions.size)
+        while not search.apply(swaps, together):
+            if together == 1:
+                return search
+            together = max(1, together // 4)
+        if not progress.tick(search.objective):
+            return search
+    return search
 
 
 def _larger_eigenvalue(first: float, second: float, squared_cross: float) -> float:

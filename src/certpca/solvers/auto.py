@@ -1,44 +1,53 @@
-"""The default: many cheap starts, alternating thresholding, swaps.
+"""The default: a quick answer first, then many cheap starts, alternating thresholding, swaps.
 
-At small sparsity on real data the support of the leading eigenvector can miss half of the
-attainable variance, because small groups of strongly correlated features (linkage blocks, gene
-modules) are not what the leading eigenvector is about. So the search starts from many
-places at once: leading eigenvectors, random mixtures of them, features of large variance, and
-randomly drawn features. All starts are improved together, in panels, by
-multiplying and keeping the largest entries; since (Fᵀξ)_i with ξ ∝ Fx is (Ax)_i, this is
-alternating thresholding in sample space. The best few supports are then refitted, thresholded
-again and improved by swaps until nothing helps.
+All starts (`search/starts.py`) are thresholded together. What each captures is half a product with the data; the most
+promising then have a few rounds of products, fewer after each (`search/thresholding.py`). The best few supports are
+refitted, thresholded again and improved by swaps until nothing helps. The search ends when that comes back to the best
+support known from another start: `effort` says how often, and how many starts there are.
 
-Large data that stay in a file are walked over by every product, so there the search starts from fewer places, only the
-better quarter goes on after each round, and supports are improved on the matrix of those features that come closest to
-being chosen; one more product, for all of them together, then says whether any other feature should have been.
+Small matrices are formed, and searched from every feature to the end. Large data that stay in a file are walked over by
+every product, so there the search starts from fewer places, only the better quarter goes on after each round, and
+supports are improved on the matrix of those features that come closest to being chosen; one more product, for all of
+them together, then says whether any other feature should have been.
+
+Under constraints `search/constrained` does all this, among the supports that are allowed.
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from certpca.operators.base import Operator
 from certpca.operators.explicit import ExplicitOperator
+from certpca.operators.within import asked_of
 from certpca.results.solution import Candidate
 from certpca.results.status import Status
 from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
 from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidProblemError
 from certpca.runtime.limits import limits
-from certpca.search.krylov import ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
-from certpca.search.swaps import SwapSearch
-from certpca.solvers.base import register
+from certpca.search.constrained import ConstrainedSearch
+from certpca.search.krylov import DENSE_SUPPORT, ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
+from certpca.search.starts import EVERY_COLUMN, near_copies, scaled_columns, starting_images
+from certpca.search.swaps import SwapSearch, polished
+from certpca.search.thresholding import Race
+from certpca.solvers.base import ALL_CONSTRAINTS, register
 
-EVERY_COLUMN = 512  # up to this size every single feature is a start
-PANEL = 64
+ACCURACY = 1e-2  # of eigenvectors to start from,
+ACCURACY_OF_FIRST = 1e-5  # and of the first, so that its eigenvalue need not be found again
+SOLVED_EXACTLY = 128  # features up to which LAPACK is quicker
+FOLLOWED = 32  # starts that have a product, after what all of them capture was compared
 STARTS_FROM_FILES = 48
 FINALISTS_FROM_FILES = 3
-GOING_ON = 4  # one start in so many is followed after each round over files,
-FLAT = 1e-4  # and none once the best of so few gains less than that: what follows improves it by more
+CUT_FROM_FILES = 4  # one start in so many is followed after each round over files
+WORTH_LOOKING = 1e-2  # what might be left beyond the leading eigenvector's support before it is improved,
+NOTHING_LEFT = 1e-5  # and once it is
+NEGLIGIBLE = 0.1  # variance of a feature, in units of what is captured by each of k, below which none starts
+COPIES = 6  # one start more for each so many, of features that have near-copies
+AGREEING = 3  # starts that come to the best support before the search ends, where refitting takes a while
 CONTENDERS = 2  # features among which supports are improved, as a multiple of the sparsity
 FEWEST_CONTENDERS = 1000
 
@@ -55,27 +64,35 @@ class Auto:
     starts
         Number of starts; small problems add every single feature.
     rounds
-        Thresholding rounds for all starts together.
+        Thresholding rounds, at most.
     finalists
-        Supports that are refitted and improved by swaps. One step is one round or one improvement.
+        Supports that are refitted and improved by swaps, at most. One step is one round or one improvement.
+    effort
+        How often as much is tried: starts, those that are followed, finalists, and how many of these must agree.
     """
 
     eigenvectors: int = 8
     starts: int = 192
     rounds: int = 12
     finalists: int = 6
+    effort: int = 1
     name: ClassVar[str] = "auto"
     paper_name: ClassVar[str] = ""
     runs_on_device: ClassVar[bool] = False
+    honours: ClassVar[tuple[str, ...]] = ALL_CONSTRAINTS
 
     def __post_init__(self) -> None:
         """Check the settings."""
-        if min(self.eigenvectors, self.starts, self.rounds, self.finalists) < 1:
-            msg = "eigenvectors, starts, rounds and finalists must be positive"
+        if min(self.eigenvectors, self.starts, self.rounds, self.finalists, self.effort) < 1:
+            msg = "eigenvectors, starts, rounds, finalists and effort must be positive"
             raise InvalidProblemError(msg)
 
     def propose(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
         """Search from many starts."""
+        return (_constrained if asked_of(operator) else self._free)(operator, sparsity, progress, rng)
+
+    def _free(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
+        """Search among all supports."""
         diagonal = to_vector(operator.diagonal())
         if sparsity == 1:
             return Candidate(top_k(diagonal, 1), Status.CONVERGED)
@@ -84,111 +101,133 @@ class Auto:
         if progress.late():
             return Candidate(_of_a_column(operator, sparsity), Status.OUT_OF_BUDGET, largest_eigenvalue=math.nan)
         frugal = operator.cost.dear
-        accuracy = 1e-2 if frugal else 1e-4
-        pairs = leading_eigenpairs(operator, self.eigenvectors, accuracy=accuracy, rng=rng, late=progress.late)
+        operator = _formed(operator)
+        pairs = self._eigenpairs(operator, rng, progress, frugal=frugal)
         value = float(pairs.values[0])
         if value <= 0.0:
             return Candidate(np.arange(sparsity), Status.CONVERGED, largest_eigenvalue=0.0)
-        best: dict[bytes, tuple[float, Indices]] = {}
-        method = self
-        if frugal:
-            few = min(self.starts, STARTS_FROM_FILES), min(self.finalists, FINALISTS_FROM_FILES)
-            method = replace(self, starts=few[0], finalists=few[1])
-        starts = method.starting_images(operator, pairs.vectors, np.sqrt(np.maximum(pairs.values, 0.0)), diagonal, rng)
-        status = Status.CONVERGED
-        for panel in [np.concatenate(list(starts), axis=1)] if frugal else starts:
-            if not best and progress.late():
-                return _without_rounds(operator, sparsity, pairs, progress)
-            method._threshold_together(operator, panel, sparsity, best, progress, frugal=frugal)
-            if progress.exhausted:
-                status = Status.OUT_OF_BUDGET
-                break
-        finalists = sorted(best.values(), key=lambda item: -item[0])[: method.finalists]
-        winner, loadings, winning = finalists[0][1], None, -np.inf
-        polished = self._polished_together if frugal else self._polished
-        for search in polished(operator, [support for _, support in finalists], diagonal, progress):
+        if progress.late():
+            return _without_rounds(operator, sparsity, pairs, progress)
+        quick = self._quick(operator, sparsity, pairs, diagonal, progress)
+        if quick is not None:
+            return Candidate(quick.support, Status.CONVERGED, quick.loadings, value, fitted=True)
+        finalists = self._raced(operator, sparsity, pairs, diagonal, progress, rng, frugal=frugal)
+        status = Status.OUT_OF_BUDGET if progress.exhausted else Status.CONVERGED
+        winner, loadings, winning = finalists[0], None, -np.inf
+        improved = self._polished_together if frugal else self._polished
+        for search in improved(operator, finalists, diagonal, progress):
             if search.objective > winning * (1 + 1e-12):
                 winning, winner, loadings = search.objective, search.support, search.loadings
         status = Status.OUT_OF_BUDGET if progress.exhausted else status
-        enough = ROUGH if frugal or progress.late() else 1e-8
-        accurate = value if pairs.residual <= enough else None
+        rough = (frugal or progress.late()) and pairs.residual <= ROUGH
+        accurate = value if rough or pairs.largest_is_accurate else None
         return Candidate(winner, status, loadings, accurate, fitted=loadings is not None)
 
-    def starting_images(
-        self, operator: Operator, vectors: Vector, weights: Vector, diagonal: Vector, rng: np.random.Generator
-    ) -> Iterator[Vector]:
-        """Lay out panels of starting images; the largest entries of each choose a support."""
-        size = operator.size
-        mixing = rng.standard_normal((vectors.shape[1], max(1, self.starts // 3)))
-        leading = np.concatenate([vectors, vectors @ (weights[:, None] * mixing)], axis=1)
-        columns = max(1, self.starts - leading.shape[1])
-        yield leading
-        if size <= EVERY_COLUMN:
-            chosen = np.arange(size)
-        else:
-            large = top_k(diagonal, columns // 2)
-            others = np.setdiff1d(np.flatnonzero(diagonal > 0), large)
-            share = diagonal[others] / diagonal[others].sum() if others.size else None
-            count = min(others.size, columns - large.size)
-            drawn = rng.choice(others, size=count, replace=False, p=share) if count else others
-            chosen = np.concatenate([large, drawn])
-        scale = np.sqrt(np.maximum(diagonal, 1e-12 * diagonal.max()))  # rounding can make variances negative
-        for first in range(0, chosen.size, PANEL):
-            part = chosen[first : first + PANEL]
-            yield to_vector(operator.columns(part)) / scale[part]
+    def _eigenpairs(
+        self, operator: Operator, rng: np.random.Generator, progress: Progress, *, frugal: bool
+    ) -> Eigenpairs:
+        count, first = self.eigenvectors, ACCURACY if frugal else ACCURACY_OF_FIRST
+        if isinstance(operator, ExplicitOperator) and operator.size <= SOLVED_EXACTLY:
+            return leading_eigenpairs(operator, count, method="exact")
+        return leading_eigenpairs(
+            operator, count, accuracy=ACCURACY, accuracy_of_first=first, rng=rng, late=progress.late
+        )
 
-    def _threshold_together(
+    def _quick(
+        self, operator: Operator, sparsity: int, pairs: Eigenpairs, diagonal: Vector, progress: Progress
+    ) -> SwapSearch | None:
+        """Return what the leading eigenvector leads to, where next to nothing better is left.
+
+        With μ the largest sum of k squares in the leading eigenvector v, (vᵀx)² ≤ μ for every x of k loadings, so
+        that xᵀAx ≤ λ₂ + (λ₁ − λ₂)μ; keeping these entries of v captures at least λ₁μ.
+        """
+        if pairs.values.size < 2 or not pairs.largest_is_accurate:
+            return None
+        leading, (largest, second) = np.abs(pairs.vectors[:, 0]), pairs.values[:2]
+        support = top_k(leading, sparsity)
+        share = float((leading[support] ** 2).sum())
+        ceiling = second + (largest - second) * share
+        if ceiling > largest * share * (1 + WORTH_LOOKING):
+            return None
+        found = polished(SwapSearch(operator, support, diagonal, progress.late), progress)
+        return found if found.objective >= ceiling * (1 - NOTHING_LEFT / self.effort**2) else None
+
+    def _raced(
         self,
         operator: Operator,
-        images: Vector,
         sparsity: int,
-        best: dict[bytes, tuple[float, Indices]],
+        pairs: Eigenpairs,
+        diagonal: Vector,
         progress: Progress,
+        rng: np.random.Generator,
         *,
-        frugal: bool = False,
-    ) -> None:
-        """Multiply and keep the largest entries, for a whole panel of starts or, after each round, the best of them."""
-        active, top = images, 0.0
-        previous: list[bytes] = []
-        for _ in range(self.rounds):
-            panel = np.zeros_like(active)
-            keys: list[bytes] = []
-            supports: list[Indices] = []
-            for column in range(active.shape[1]):
-                support = top_k(np.abs(active[:, column]), sparsity)
-                part = active[support, column]
-                panel[support, column] = part / max(float(np.linalg.norm(part)), np.finfo(float).tiny)
-                supports.append(support)
-                keys.append(support.tobytes())
-            # Starts that met are followed once.
-            _, first = np.unique(np.array([hash(key) for key in keys]), return_index=True)
-            first = np.sort(first)
-            panel, keys, supports = panel[:, first], [keys[i] for i in first], [supports[i] for i in first]
-            active = to_vector(operator.matmat(operator.adopt(panel)))
-            values = np.einsum("ij,ij->j", panel, active)
-            for value, key, support in zip(values, keys, supports, strict=True):
-                if key not in best or value > best[key][0]:
-                    best[key] = (float(value), support)
-            moving = [i for i, key in enumerate(keys) if key not in previous]
-            if len(best) > 16 * self.finalists:
-                for key in sorted(best, key=lambda item: -best[item][0])[8 * self.finalists :]:
-                    del best[key]
-            before, top = top, max(item[0] for item in best.values())
-            flat = frugal and len(keys) <= self.finalists and top <= before * (1 + FLAT)
-            if not progress.tick(top) or not moving or flat:
-                return
-            if frugal and len(keys) > self.finalists:
-                ahead = np.sort(np.argsort(-values, kind="stable")[: max(self.finalists, len(keys) // GOING_ON)])
-                active, keys = active[:, ahead], [keys[i] for i in ahead]
-            previous = keys
+        frugal: bool,
+    ) -> list[Indices]:
+        """Return the supports that the best starts come to, among features of some variance.
+
+        Loadings of the optimum λ are at most σ_i / √λ, so that what has a variance far below λ / k hardly takes part.
+        """
+        among = np.arange(operator.size)
+        if not frugal and operator.size > EVERY_COLUMN:
+            known = float(pairs.values[0]) * float(np.sort(pairs.vectors[:, 0] ** 2)[-sparsity:].sum())
+            among = np.flatnonzero(diagonal >= NEGLIGIBLE * max(known, diagonal.max()) / sparsity)
+        if 2 * max(among.size, sparsity) <= operator.size:
+            among = among if among.size > sparsity else top_k(diagonal, 2 * sparsity)
+            operator, diagonal = _formed(operator.restrict(among)), diagonal[among]
+            pairs = replace(pairs, vectors=pairs.vectors[among])
+        else:
+            among = np.arange(operator.size)
+        race = self._race(operator, sparsity, frugal=frugal)
+        race.run(self._starts(operator, sparsity, pairs, diagonal, rng, frugal=frugal), self.rounds, progress)
+        return [among[arrival.support] for arrival in race.best]
+
+    def _starts(
+        self,
+        operator: Operator,
+        sparsity: int,
+        pairs: Eigenpairs,
+        diagonal: Vector,
+        rng: np.random.Generator,
+        *,
+        frugal: bool,
+    ) -> Iterator[Vector]:
+        starts = self.effort * (min(self.starts, STARTS_FROM_FILES) if frugal else self.starts)
+        yield from starting_images(operator, pairs, diagonal, starts, rng)
+        if operator.size > EVERY_COLUMN and not frugal:
+            copies = near_copies(operator, pairs, diagonal, sparsity, starts // COPIES, rng)
+            yield scaled_columns(operator, copies, diagonal)
+
+    def _race(self, operator: Operator, sparsity: int, *, frugal: bool) -> Race:
+        """Say how many starts are followed."""
+        if frugal:
+            few = min(self.finalists, FINALISTS_FROM_FILES)
+            return Race(operator, sparsity, few * self.effort, operator.size, CUT_FROM_FILES)
+        if operator.size <= EVERY_COLUMN:
+            return Race(operator, sparsity, self.finalists * self.effort, operator.size + self.starts, cut=1)
+        return Race(operator, sparsity, self.finalists * self.effort, FOLLOWED * self.effort)
 
     def _polished(
         self, operator: Operator, supports: list[Indices], diagonal: Vector, progress: Progress
     ) -> Iterator[SwapSearch]:
-        for support in supports:
+        """Improve supports one after the other, until the best one is come by often enough."""
+        paths: dict[bytes, int] = {}  # supports on the way of each that was improved
+        best, leader, agreeing = -np.inf, 0, 0
+        for number, support in enumerate(supports):
             if progress.exhausted:
                 return
-            yield self.polish(SwapSearch(operator, support, diagonal, progress.late), progress)
+
+            def known(at: Indices, number: int = number) -> bool:
+                return paths.setdefault(at.tobytes(), number) != number
+
+            search = polished(SwapSearch(operator, support, diagonal, progress.late), progress, known)
+            end = paths[search.support.tobytes()]
+            if search.objective > best * (1 + 1e-12) and end == number:
+                best, leader, agreeing = search.objective, number, 1
+            elif end == leader:
+                agreeing += 1
+            yield search
+            if agreeing >= AGREEING * self.effort and support.size > DENSE_SUPPORT:
+                return
 
     def _polished_together(
         self, operator: Operator, supports: list[Indices], diagonal: Vector, progress: Progress
@@ -200,12 +239,10 @@ class Auto:
                 break
             active.append(SwapSearch(operator, support, diagonal, progress.late))
         while active:
-            panel = np.zeros((operator.size, len(active)))
-            for column, search in enumerate(active):
-                panel[search.support, column] = search.loadings
-            images = np.abs(to_vector(operator.matmat(operator.adopt(panel))))
+            supports, loadings = (np.array([*each]) for each in zip(*((s.support, s.loadings) for s in active), strict=True))
+            images = np.abs(operator.images(supports, loadings))
             going = []
-            for search, image in zip(active, images.T, strict=True):
+            for search, image in zip(active, images, strict=True):
                 found = search if progress.exhausted else self._moved(operator, search, image, diagonal, progress)
                 if found.objective > search.objective * (1 + 1e-9) and progress.tick(found.objective):
                     going.append(found)
@@ -223,27 +260,43 @@ class Auto:
         image[search.support] = np.inf
         near = top_k(image, count)
         matrix, places = ExplicitOperator(operator.submatrix(near), None), np.searchsorted(near, search.support)
-        inside = self.polish(SwapSearch(matrix, places, diagonal[near], progress.late), progress)
+        inside = polished(SwapSearch(matrix, places, diagonal[near], progress.late), progress)
         return SwapSearch(operator, near[inside.support], diagonal, progress.late)
 
-    @staticmethod
-    def polish(search: SwapSearch, progress: Progress) -> SwapSearch:
-        """Threshold while that helps, then swap; several swaps at a time while that works."""
-        together = max(1, search.width // 8)
-        while True:
-            while search.threshold():
-                if not progress.tick(search.objective):
-                    return search
-            swaps = search.improving_swaps()
-            if swaps.positions.size == 0:
-                return search
-            together = min(together, swaps.positions.size)
-            while not search.apply(swaps, together):
-                if together == 1:
-                    return search
-                together = max(1, together // 4)
-            if not progress.tick(search.objective):
-                return search
+
+def _formed(operator: Operator) -> Operator:
+    """Form a small matrix, unless it comes from a file."""
+    if operator.size > EVERY_COLUMN or operator.cost.reads or isinstance(operator, ExplicitOperator):
+        return operator
+    return ExplicitOperator(operator.submatrix(np.arange(operator.size)))
+
+
+class _Untold:
+    """The progress of a search whose answers are not allowed as they are, so that nobody is told of them."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self.late = progress, progress.late
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether to end."""
+        return self._progress.exhausted
+
+    def tick(self, objective: float) -> bool:
+        """Say whether to go on."""
+        del objective
+        return not self._progress.late()
+
+
+def _constrained(operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
+    """Search among the supports that are allowed, from what is best among all as well."""
+    any_other = Auto()._free(operator, sparsity, cast(Progress, _Untold(progress)), rng)
+    image = np.zeros(operator.size)
+    image[any_other.support] = 1.0 if any_other.loadings is None else any_other.loadings
+    found = ConstrainedSearch(operator, sparsity, progress.late).searched(rng, [image, -image])
+    progress.tick(found.objective)
+    status = Status.OUT_OF_BUDGET if progress.exhausted else Status.CONVERGED
+    return Candidate(found.support, status, found.loadings, fitted=True)
 
 
 def _without_rounds(operator: Operator, sparsity: int, pairs: Eigenpairs, progress: Progress) -> Candidate:

@@ -29,6 +29,9 @@ class Solver(Protocol):
         What its publication calls it, or nothing.
     runs_on_device : bool
         Whether it computes where the operator lives; else it is given the operator on the host.
+    honours : tuple of str, optional
+        The constraints that it follows (``"include"``, ``"groups"``, ``"nonnegative"``), as `operator.within` tells
+        them; without it none. Features that are left out are not in the operator at all.
 
     See Also
     --------
@@ -66,6 +69,14 @@ class Solver(Protocol):
             The proposal, which the caller judges.
         """
         ...
+
+
+ALL_CONSTRAINTS = ("include", "groups", "nonnegative")
+
+
+def honoured_by(solver: Any) -> tuple[str, ...]:
+    """Return the constraints that a solver follows, besides features that are left out."""
+    return tuple(getattr(solver, "honours", ()))
 
 
 SolverType = TypeVar("SolverType", bound=type)

@@ -11,7 +11,7 @@ import numpy as np
 
 from certpca.bounds.proving import Prover
 from certpca.bounds.support_tree.nodes import Tree
-from certpca.bounds.support_tree.search import TreeSearch, searched
+from certpca.bounds.support_tree.search import constrained_tree, searched
 from certpca.checker.limits import MOST_NODES
 from certpca.operators.base import Operator
 from certpca.results.certificate import PROVED_OPTIMAL
@@ -21,9 +21,9 @@ from certpca.runtime.arrays import Indices
 from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidProblemError
 from certpca.runtime.resumable import once
-from certpca.search.krylov import leading_on_support
+from certpca.search.constrained import fitted_on
 from certpca.solvers.auto import Auto
-from certpca.solvers.base import register
+from certpca.solvers.base import ALL_CONSTRAINTS, register
 
 ROUNDINGS = 1e-7  # what the proof may add to the gap
 SEARCHING = 0.7  # share of the time for the tree, the rest being for its start
@@ -55,6 +55,7 @@ class BranchAndBound:
     name: ClassVar[str] = "branch-and-bound"
     paper_name: ClassVar[str] = ""
     runs_on_device: ClassVar[bool] = False
+    honours: ClassVar[tuple[str, ...]] = ALL_CONSTRAINTS
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -75,7 +76,7 @@ class BranchAndBound:
             raise InvalidProblemError(msg)
         aim = max(self.target_gap - ROUNDINGS, 0.0)
         start = once(lambda: self._start(operator, sparsity, progress, rng), progress, "start", Indices)
-        search = TreeSearch(operator.submatrix(np.arange(operator.size)), sparsity, aim)
+        search = constrained_tree(operator, np.arange(operator.size), start, sparsity, aim)
         prover = Prover(operator, sparsity)
 
         def reached(tree: Tree) -> bool:
@@ -94,7 +95,7 @@ class BranchAndBound:
         )
         finished = not found.open or reached(found)
         support = found.best.support
-        loadings = leading_on_support(operator, support)[1]
+        loadings = fitted_on(operator, support).loadings
         tree, evidence = search.certificate(found)
         certificate = prover.prove("search-tree", evidence, support, loadings, tree=tree, seconds=progress.seconds)
         progress.tick(certificate.objective, certificate.upper_bound)

@@ -22,13 +22,13 @@ from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
 from certpca.runtime.budget import Progress
 from certpca.runtime.resumable import resumable
 from certpca.search.krylov import leading_eigenpairs, leading_on_support
-from certpca.search.swaps import SwapSearch
-from certpca.solvers.auto import EVERY_COLUMN, PANEL, Auto
+from certpca.search.starts import EVERY_COLUMN, PANEL, starting_images
+from certpca.search.swaps import SwapSearch, polished
 
 BETTER = 1 + 1e-9  # ratio of objectives from which a support is worth taking over
-RACE = Auto(starts=48)  # the starts that all sparsities share
+EIGENVECTORS, STARTS, ROUNDS = 8, 48, 12  # of the race that all sparsities share
 MIDDLE = 0.4  # share of the time for the sparsity that is searched thoroughly
-FINALISTS = 1  # supports of each sparsity that are improved by swaps, on large problems
+FINALISTS, FINALISTS_OF_SMALL = 1, 6  # supports of each sparsity that are improved by swaps
 
 Searched = tuple[Known, float]  # a component, and the largest eigenvalue of the whole matrix
 SearchOne = Callable[[int, Progress], Searched]
@@ -71,7 +71,7 @@ class PathSearch:
         self._host, self._sparsities, self._progress = on_host(operator), sparsities, progress
         self._diagonal = to_vector(operator.diagonal())
         self._middle = (len(sparsities) - 1) // 2
-        self._finalists = RACE.finalists if operator.size <= EVERY_COLUMN else FINALISTS
+        self._finalists = FINALISTS_OF_SMALL if operator.size <= EVERY_COLUMN else FINALISTS
         self._at = _Standing([None] * len(sparsities), [set() for _ in sparsities], 0.0, [])
 
     @property
@@ -185,7 +185,7 @@ class PathSearch:
         while progress.tick(search.objective) and search.threshold():
             pass
         if offer.always or not search.objective <= known * BETTER:
-            search = Auto.polish(search, progress)
+            search = polished(search, progress)
         if search.objective <= known * BETTER:
             return False
         self._keep(j, search.support, search.loadings)
@@ -194,10 +194,9 @@ class PathSearch:
     def _starts(self, rng: np.random.Generator) -> Iterator[_Runner]:
         """Threshold the middle's image, eigenvectors, their mixtures and single columns to every other size."""
         late = self._progress.late
-        pairs = leading_eigenpairs(self._host, RACE.eigenvectors, accuracy=1e-4, rng=rng, late=late)
-        roots = np.sqrt(np.maximum(pairs.values, 0.0))
+        pairs = leading_eigenpairs(self._host, EIGENVECTORS, accuracy=1e-4, rng=rng, late=late)
         others = [j for j in range(len(self._sparsities)) if j != self._middle]
-        panels = RACE.starting_images(self._host, pairs.vectors, roots, self._diagonal, rng)
+        panels = starting_images(self._host, pairs, self._diagonal, STARTS, rng)
         for images in chain([self._images([self._runner(self._middle)])], panels):
             yield from (self._thresholded(image, j) for image in images.T for j in others)
 
@@ -214,7 +213,7 @@ class PathSearch:
         After a round the better half goes on. Runners on a support that was seen before stop.
         """
         progress, best = self._progress.part(), dict[int, list[_Runner]]()
-        for _ in range(RACE.rounds):
+        for _ in range(ROUNDS):
             fresh: dict[tuple[int, int], _Runner] = {}
             for runner in runners:
                 if fresh and progress.late():

@@ -6,7 +6,8 @@ with the gradual decrease of the sparsity that its section on initialisation rec
 With non-negative loadings the largest positive entries are kept instead (as in Sigg & Buhmann,
 "Expectation-Maximization for Sparse and Non-Negative PCA", ICML 2008): that maximises the linear function ⟨Ax, ·⟩ over
 the allowed vectors, so the objective never falls. There are more local optima then, so it starts from both signs of
-leading eigenvectors as well. A certificate is about loadings of any sign, which covers these.
+leading eigenvectors as well. With the setting of this solver alone a certificate is about loadings of any sign, which
+covers these; `solve(…, nonnegative=True)` asks for one about non-negative loadings.
 """
 
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from certpca.operators.base import Operator
+from certpca.operators.within import asked_of
 from certpca.results.solution import Candidate
 from certpca.results.status import Status
 from certpca.runtime.arrays import Indices, Vector, fix_sign, to_vector, top_k
@@ -47,6 +49,7 @@ class TruncatedPower:
     name: ClassVar[str] = "truncated-power"
     paper_name: ClassVar[str] = "tpower"
     runs_on_device: ClassVar[bool] = True
+    honours: ClassVar[tuple[str, ...]] = ("nonnegative",)
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -56,6 +59,8 @@ class TruncatedPower:
 
     def propose(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
         """Run every phase of the schedule from the feature of largest variance."""
+        if asked_of(operator).nonnegative and not self.nonnegative:
+            return replace(self, nonnegative=True).propose(operator, sparsity, progress, rng)
         found = [self._run(operator, sparsity, progress, top_k(to_vector(operator.diagonal()), 1), np.ones(1))]
         if not self.nonnegative:
             return found[0]

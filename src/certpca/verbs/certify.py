@@ -8,15 +8,18 @@ from typing import Any, Unpack
 import numpy as np
 
 from certpca.bounds.goals import Goal, Known
-from certpca.bounds.near_one import in_data_units
+from certpca.bounds.near_one import in_data_units, of_part, of_whole
 from certpca.bounds.pipeline import find_certificate
 from certpca.intake import DataOptions, as_operator
+from certpca.operators.within import allowed_part
 from certpca.results.certificate import Certificate
 from certpca.results.codec import certificate_to_dict
 from certpca.results.solution import Solution
 from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.checkpoint import opened
+from certpca.runtime.errors import InvalidProblemError
 from certpca.solvers import Solver
+from certpca.verbs.constraints import Features, Groups, checked_constraints, require_allowed
 from certpca.verbs.run_facts import described, digest, run_facts
 from certpca.verbs.solve import require_narrow, share_of_the_search, solved_near_one
 from certpca.verbs.validation import (
@@ -43,6 +46,10 @@ def certify(
     sparsity: int,
     solver: str | Solver = "auto",
     *,
+    include: Features | None = None,
+    exclude: Features | None = None,
+    groups: Groups | None = None,
+    nonnegative: bool = False,
     solution: Solution | None = None,
     branching: bool | str = True,
     warm: Certificate | None = None,
@@ -66,6 +73,14 @@ def certify(
         Largest allowed number of nonzero loadings.
     solver : str or Solver
         What searches for a component to compare with, where no `solution` is given.
+    include : feature or sequence of features, optional
+        Features, by name or index, that are in the support whatever they add.
+    exclude : feature or sequence of features, optional
+        Features that are in no support.
+    groups : sequence or mapping of features, optional
+        Groups of which the support has all features or none; no feature may be in two.
+    nonnegative : bool
+        Whether no loading may be negative. With these four, bound and gap are about the components they allow.
     solution : Solution, optional
         A component to compare with; by default one is searched for.
     branching : bool or "directions"
@@ -139,31 +154,41 @@ def certify(
     progress = checked_limits(time_limit, budget, listener, proving=proving)
     seeded = generator(rng)
     operator = as_operator(data, **options)
-    near = operator.near_one()
-    units = near.power - operator.power
-    progress.power += units
     count = checked_sparsity(sparsity, operator.size)
+    asked = checked_constraints(
+        operator, count, method, include=include, exclude=exclude, groups=groups, nonnegative=nonnegative
+    )
+    near = allowed_part(operator, asked)
+    within, units = near.within, near.power - operator.power
+    progress.power += units
     checked_solution(solution, operator.size, count)
+    require_allowed(solution, asked, count)
+    if warm is not None and warm.constraints != asked:
+        msg = "warm is a certificate under other constraints, whose evidence does not fit this problem; leave it out"
+        raise InvalidProblemError(msg)
 
     def facts() -> dict[str, Any]:
-        asked = {"sparsity": count, "target_gap": target_gap, "branching": branching, "semidefinite": semidefinite}
+        wanted = {"sparsity": count, "target_gap": target_gap, "branching": branching, "semidefinite": semidefinite}
         given = {
             "depth": depth,
             "solution": None if solution is None else digest(solution.support, solution.loadings),
             "warm": None if warm is None else digest(json.dumps(certificate_to_dict(warm)).encode()),
         }
-        searched = {} if solver == "auto" else {"solver": described(method)}
-        return {**run_facts("certify", operator, rng), **asked, **given, **searched}
+        searched: dict[str, Any] = {} if solver == "auto" else {"solver": described(method)}
+        searched |= {"constraints": asked.to_dict()} if asked else {}
+        return {**run_facts("certify", operator, rng), **wanted, **given, **searched}
 
     with opened(checkpoint, facts) as states, progress.until_interrupted():
         if solution is not None:
-            captured = near.quadratic_form(solution.support, solution.loadings)
-            known = Known(solution.support, solution.loadings, captured)
+            support = solution.support if within is None else np.searchsorted(within.kept, solution.support)
+            known = Known(support, solution.loadings, near.quadratic_form(support, solution.loadings))
         else:
             search = progress.part(share_of_the_search(near, progress, proving=True), after=progress)
             found = solved_near_one(near, count, method, True, seeded, search, None, states)
             require_narrow(found.support, count, method)
             known = Known(found.support, found.loadings, found.objective)
         proof = progress.part(checkpoint=None if states is None else states.part("proof"), after=progress)
-        goal = replace(goal, warm=None if goal.warm is None else in_data_units(goal.warm, -units))
-        return in_data_units(find_certificate(near, count, known, goal, proof), units)
+        if goal.warm is not None:
+            earlier = goal.warm if within is None else of_part(goal.warm, within)
+            goal = replace(goal, warm=in_data_units(earlier, -units))
+        return of_whole(in_data_units(find_certificate(near, count, known, goal, proof), units), within)

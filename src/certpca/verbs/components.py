@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from certpca.results.component_set import GREEDY, ComponentSet, as_columns
 from certpca.results.set_certificate import SetCertificate
 from certpca.results.solution import Solution
 from certpca.results.status import Status
-from certpca.runtime.arrays import Vector, to_vector
+from certpca.runtime.arrays import Indices, Vector, to_vector
 from certpca.verbs.validation import checked_position
 
 DEPENDENT = 1e-10  # share of a score's variance below which the earlier scores explain it
@@ -75,6 +76,71 @@ class Components(ComponentSet):
         """
         checked_position(component, len(self.components))
         return remaining_problem(self.operator, self.components[:component], self.deflation)
+
+    def scores(self) -> Vector:
+        """Return what the components give for each sample, standardised as the data are.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The scores.
+
+        Raises
+        ------
+        InvalidProblemError
+            Where the matrix is not that of samples.
+        """
+        return np.stack([self.operator.scores(part.support, part.loadings) for part in self.components], axis=1)
+
+    def correlations(self, features: Indices) -> Vector:
+        """Return the correlations of features with the scores of all components.
+
+        Parameters
+        ----------
+        features : ndarray of int
+            Which features.
+
+        Returns
+        -------
+        ndarray of shape (len(features), n_components)
+            The correlations; 0 where a feature or a score has no variance.
+        """
+        near = self.operator.near_one()
+        panel = near.xp.asarray(self.loadings, dtype=near.xp.float64, device=near.device)
+        images = to_vector(near.matmat(panel))
+        spread = np.sqrt(np.outer(to_vector(near.diagonal())[features], (self.loadings * images).sum(axis=0)))
+        return np.asarray(images[features] / np.where(spread > 0, spread, np.inf))
+
+    def plot(self, kind: str = "components", ax: Any = None, **settings: Any) -> Any:
+        """Draw the components, or the samples along them.
+
+        Parameters
+        ----------
+        kind : {"components", "heatmap", "scree", "scores", "pairs", "biplot"}
+            Loadings as bars or as coloured cells; variances beside those of dense components; samples on two components
+            or on every two; samples and features together.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default new axes.
+        **settings : Any
+            ``labels``, one for each sample, and ``pair``, positions of two components, for plots of samples; what the
+            plot of that kind takes beyond, such as ``scaling="correlation"`` of a biplot, ``ellipses=0.9`` and
+            ``texts`` of scores.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes drawn on.
+
+        Raises
+        ------
+        InvalidProblemError
+            Where there is no such plot, or the data have no samples.
+        InvalidDataError
+            Where there is not one label for each sample.
+        """
+        from certpca.verbs.component_plots import drawn_on
+
+        return drawn_on(self, kind, ax, settings)
 
 
 def remaining_problem(operator: Operator, found: Sequence[Solution], deflation: str | None) -> Operator:

@@ -11,6 +11,7 @@ from certpca.intake import DataOptions, as_operator
 from certpca.operators import Operator
 from certpca.operators.deflations import deflation_named, semidefinite_ones
 from certpca.results.component_set import GREEDY, TOGETHER
+from certpca.results.constraints import FREE, Constraints
 from certpca.results.solution import Solution, ending
 from certpca.results.status import Status
 from certpca.runtime.budget import Budget, Listener, Progress
@@ -19,6 +20,7 @@ from certpca.runtime.errors import InvalidProblemError
 from certpca.search.joint.stages import Budgets
 from certpca.solvers import Solver
 from certpca.verbs.components import Components, remaining_problem, with_variances
+from certpca.verbs.constraints import Features, Groups, checked_constraints
 from certpca.verbs.counts import checked_counts, require_rank
 from certpca.verbs.joint import found_together
 from certpca.verbs.run_facts import described, run_facts
@@ -47,6 +49,10 @@ def decompose(
     sparsity: int | Sequence[int] | None = None,
     solver: str | Solver | None = None,
     *,
+    include: Features | None = None,
+    exclude: Features | None = None,
+    groups: Groups | None = None,
+    nonnegative: bool = False,
     total: int | None = None,
     together: str = GREEDY,
     deflation: str | None = None,
@@ -74,6 +80,12 @@ def decompose(
     solver : str or Solver, optional
         What finds each greedy component: a name (see `available_solvers`) or a solver object with settings of its own;
         by default ``"auto"``. Components chosen together have a search of their own.
+    include, exclude : feature or sequence of features, optional
+        Features, by name or index, that every greedy component has, or none has.
+    groups : sequence or mapping of features, optional
+        Groups of which every greedy component has all features or none.
+    nonnegative : bool
+        Whether no loading of a greedy component may be negative. See `solve` for these four.
     total : int, optional
         In place of `sparsity`, for components chosen together: the largest number of nonzero loadings of all of them,
         which the search splits.
@@ -145,6 +157,9 @@ def decompose(
     else:
         reason = f"components that are {together} are searched for together"
         refuse_without_effect(reason, solver=solver, deflation=deflation)
+        reason = "constraints are for components found one after the other, together='greedy'"
+        given = {"include": include, "exclude": exclude, "groups": groups, "nonnegative": nonnegative or None}
+        refuse_without_effect(reason, **given)
     method = checked_solver(SOLVER if solver is None else solver)
     gap = checked_proof(certify, target_gap)
     proving = gap is not None and checked_folder(checkpoint) is None
@@ -155,6 +170,10 @@ def decompose(
     seeded = generator(rng)
     operator = as_operator(data, **options)
     counts = checked_counts(n_components, sparsity, total, operator.size, together)
+    restrictions = {"include": include, "exclude": exclude, "groups": groups, "nonnegative": nonnegative}
+    allowed = FREE
+    for count in counts if together == GREEDY else ():
+        allowed = checked_constraints(operator, count, method, **restrictions)
     if certify and len(counts) > 1 and deflation is not None and not way.semidefinite:
         msg = (
             f"{deflation} deflation can leave a matrix with negative eigenvalues, for which there are no certificates; "
@@ -163,7 +182,13 @@ def decompose(
         raise InvalidProblemError(msg)
 
     def facts() -> dict[str, Any]:
-        asked = {"sparsities": list(counts), "total": total, "together": together, "deflation": deflation}
+        asked: dict[str, Any] = {
+            "sparsities": list(counts),
+            "total": total,
+            "together": together,
+            "deflation": deflation,
+        }
+        asked |= {"constraints": allowed.to_dict()} if allowed else {}
         return {**run_facts("decompose", operator, rng), **asked, "solver": described(method), "target_gap": gap}
 
     with opened(checkpoint, facts) as states, progress.until_interrupted():
@@ -171,7 +196,8 @@ def decompose(
             require_rank(operator, len(counts), together)
             return found_together(operator, together, Budgets(counts, total), seeded, progress, gap, states)
         assert deflation is not None
-        return _one_after_the_other(operator, counts, method, deflation, seeds(rng, len(counts)), progress, gap, states)
+        seeded_each = seeds(rng, len(counts))
+        return _one_after_the_other(operator, counts, method, deflation, seeded_each, progress, gap, states, allowed)
 
 
 def _one_after_the_other(
@@ -183,6 +209,7 @@ def _one_after_the_other(
     progress: Progress,
     gap: float | None,
     states: Checkpoint | None,
+    allowed: Constraints,
 ) -> Components:
     """Search for each component on what the earlier ones leave of the matrix."""
     trace = operator.trace()
@@ -197,7 +224,7 @@ def _one_after_the_other(
         part = None if states is None else states.part(f"component-{number}")
         # Features without variance left, whose starts solvers scale up, may overflow: they are then passed over.
         with np.errstate(over="ignore"):
-            solution = solved(problem, count, method, generator(seed), share, gap, part)
+            solution = solved(problem, count, method, generator(seed), share, gap, part, constraints=allowed)
         if found and not solution.objective > 0:
             break
         found.append(replace(solution, size=operator.size))

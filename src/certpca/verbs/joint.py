@@ -18,6 +18,7 @@ from certpca.search.joint.find import find_together
 from certpca.search.joint.stages import Budgets
 from certpca.search.krylov import ROUGH, leading_eigenpairs
 from certpca.verbs.components import Components, with_variances
+from certpca.verbs.judge import standardised_by
 from certpca.verbs.solve import share_of_the_search
 
 SOLVER = "joint"  # what their solutions say they were found by
@@ -91,6 +92,7 @@ def _solutions(
         support = np.flatnonzero(column)
         objective = math.ldexp(max(near.quadratic_form(support, column[support]), 0.0), units)
         top = largest if math.isnan(largest) else max(largest, objective)
+        mean, scale = standardised_by(operator, support)
         found.append(
             Solution(
                 support=support,
@@ -107,6 +109,8 @@ def _solutions(
                 seconds=progress.seconds,
                 history=progress.history,
                 reading=dict(operator.reading),
+                mean=mean,
+                scale=scale,
             )
         )
     return found

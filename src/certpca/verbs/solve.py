@@ -1,23 +1,29 @@
 """Find a component: let a solver propose, judge what it proposes, and prove how good that is."""
 
+import math
 import os
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 
 from certpca.bounds.goals import Goal, Known
-from certpca.bounds.near_one import examiner_of, solution_in_data_units
+from certpca.bounds.near_one import examiner_of, solution_in_data_units, solution_of_whole
 from certpca.bounds.pipeline import find_certificate, verified
 from certpca.bounds.proof_costs import ProofCosts
 from certpca.intake import DataOptions, as_operator
 from certpca.operators import Operator, on_host
+from certpca.operators.within import allowed_part
+from certpca.results.constraints import FREE, Constraints
 from certpca.results.solution import Candidate, Solution, ending
 from certpca.results.status import Status
 from certpca.runtime.arrays import Indices
 from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.checkpoint import Checkpoint, opened
 from certpca.runtime.errors import InvalidProblemError
+from certpca.search.krylov import ROUGH, leading_eigenpairs
 from certpca.solvers import Solver
+from certpca.verbs.constraints import Features, Groups, checked_constraints
 from certpca.verbs.judge import answer, judged
 from certpca.verbs.run_facts import described, run_facts
 from certpca.verbs.validation import (
@@ -42,6 +48,10 @@ def solve(
     sparsity: int,
     solver: str | Solver = "auto",
     *,
+    include: Features | None = None,
+    exclude: Features | None = None,
+    groups: Groups | None = None,
+    nonnegative: bool = False,
     refit: bool = True,
     certify: bool = False,
     target_gap: float | None = None,
@@ -63,6 +73,14 @@ def solve(
         Largest allowed number of nonzero loadings.
     solver : str or Solver
         A name (see `available_solvers`) or a solver object with settings of its own.
+    include : feature or sequence of features, optional
+        Features, by name or index, that are in the support whatever they add.
+    exclude : feature or sequence of features, optional
+        Features that are in no support.
+    groups : sequence or mapping of features, optional
+        Groups of which the support has all features or none; no feature may be in two.
+    nonnegative : bool
+        Whether no loading may be negative. With these four, bound and gap are about the components they allow.
     refit : bool
         Replace the algorithm's own loadings by the best ones on its support.
     certify : bool
@@ -116,6 +134,8 @@ def solve(
     ('topdiam', 'length')
     >>> certpca.solve(certpca.pitprops(), 7, certify=True, time_limit=60).gap <= 0.01
     True
+    >>> certpca.solve(certpca.pitprops(), 3, include="clear", exclude=["length"]).names
+    ('topdiam', 'bowdist', 'clear')
     """
     method = checked_solver(solver)
     gap = checked_proof(certify, target_gap)
@@ -125,13 +145,17 @@ def solve(
     checked_flag(refit, "refit")
     operator = as_operator(data, **options)
     count = checked_sparsity(sparsity, operator.size)
+    asked = checked_constraints(
+        operator, count, method, include=include, exclude=exclude, groups=groups, nonnegative=nonnegative
+    )
 
     def facts() -> dict[str, Any]:
-        asked = {"sparsity": count, "solver": described(method), "refit": refit, "certify": certify}
-        return {**run_facts("solve", operator, rng), **asked, **({} if gap is None else {"target_gap": gap})}
+        wanted = {"sparsity": count, "solver": described(method), "refit": refit, "certify": certify}
+        wanted |= {} if gap is None else {"target_gap": gap}
+        return {**run_facts("solve", operator, rng), **wanted, **({"constraints": asked.to_dict()} if asked else {})}
 
     with opened(checkpoint, facts) as states, progress.until_interrupted():
-        return solved(operator, count, method, seeded, progress, gap, states, refit=refit)
+        return solved(operator, count, method, seeded, progress, gap, states, refit=refit, constraints=asked)
 
 
 def solved(
@@ -144,12 +168,25 @@ def solved(
     states: Checkpoint | None,
     *,
     refit: bool = True,
+    constraints: Constraints = FREE,
 ) -> Solution:
-    """Solve for the matrix near one, and give the answer in the units of the data."""
-    near = operator.near_one()
+    """Solve for the allowed part of the matrix near one, and give the answer for all of it in the units of the data."""
+    near = allowed_part(operator, constraints)
     units = near.power - operator.power
     progress.power += units
-    return solution_in_data_units(solved_near_one(near, count, method, refit, rng, progress, target_gap, states), units)
+    found = solved_near_one(near, count, method, refit, rng, progress, target_gap, states)
+    within, found = near.within, solution_in_data_units(found, units)
+    if within is None or within.kept.size == operator.size:
+        return solution_of_whole(found, within)
+    return replace(solution_of_whole(found, within), relative_objective=_relative(operator, found.objective, progress))
+
+
+def _relative(operator: Operator, objective: float, progress: Progress) -> float:
+    """Return the objective as a share of the largest eigenvalue; NaN where there is no time for that."""
+    near = operator.near_one()
+    pairs = leading_eigenpairs(near, 1, rng=0, late=progress.late)
+    largest = math.ldexp(float(pairs.values[0]), near.power - operator.power)
+    return objective / max(largest, objective) if pairs.residual <= ROUGH and largest > 0 else math.nan
 
 
 def solved_near_one(

@@ -149,6 +149,12 @@ def checked_share(value: Any, name: str) -> float:
     return float(value)
 
 
+def checked_positive(value: Any, name: str) -> float:
+    """Return a number above zero."""
+    require(_is_real(value) and 0 < value < math.inf, name, "a positive number", value)
+    return float(value)
+
+
 def checked_flag(value: Any, name: str) -> bool:
     """Return True or False, and nothing that only counts as one of them."""
     require(isinstance(value, (bool, np.bool_)), name, "True or False", value)

@@ -39,7 +39,8 @@ def verify(
     **expected : Expected
         What you expect the certificate to be about, each refused where it is about something else: ``covariance``,
         ``center``, ``scale``, ``ddof``, ``missing="error"`` (no values filled in) as in `solve`; ``sparsity``; for
-        several components ``sparsities`` and ``together``; and ``max_gap``, the largest gap you accept.
+        several components ``sparsities`` and ``together``; ``constraints``, where ``Constraints()`` stands for none;
+        and ``max_gap``, the largest gap you accept.
 
     Returns
     -------

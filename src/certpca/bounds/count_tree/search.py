@@ -72,15 +72,20 @@ class CountSearch:
         self._enough, self._improved, self._late = enough, improved, late
         self.evaluations = 0
 
-    def start(self, known: Known, direction: Vector, bound: float) -> CountTree:
-        """Begin with all supports, and split them by how many features they share with the best known."""
+    def start(self, known: Known, direction: Vector, bound: float, forced: Indices) -> CountTree:
+        """Begin with all supports, and split them by how many features they share with the best known.
+
+        Where features are forced in, begin with the supports that have all of them.
+        """
         cell = Cell((), (), (self._levels.times(self.space.scale),), bound, len(STAGES))
         self._trim(FEWEST)
         first = self.space.basis.T @ direction
         tree = CountTree(self.space.basis, (), (cell,), {}, known)
         first = first / max(float(np.linalg.norm(first)), np.finfo(float).tiny)
+        if forced.size:
+            tree = _with_all_of(forced, tree, bound)
         with one_thread_each(threads_allowed(), self.space.work):
-            return self._advanced(tree, [0], first)
+            return self._advanced(tree, [len(tree.cells) - 1], None if forced.size else first)
 
     def step(self, tree: CountTree) -> CountTree:
         """Work on the cells with the largest bounds, as many as there are threads."""
@@ -214,6 +219,14 @@ class CountSearch:
 
     def _vertices(self, cell: Cell, model: CellModel) -> list[tuple[int, ...]]:
         return vertices_of(cell, [mine.size for mine in model.members], self._sparsity)
+
+
+def _with_all_of(forced: Indices, tree: CountTree, bound: float) -> CountTree:
+    """Split all supports by whether they have what is forced in; those that lack some of it are none."""
+    root, count = tree.cells[0], int(forced.size)
+    none = Cell((0,), ((0, count - 1),), (), 0.0, len(STAGES))
+    rest = Cell((0,), ((count, count),), (root.levels[0], root.levels[0]), bound)
+    return replace(tree, groups=(forced,), cells=(root, none, rest), splits={0: Split(0, count - 1, (1, 2))})
 
 
 def _position(found: Cut, cell: Cell) -> int:

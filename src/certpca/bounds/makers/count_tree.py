@@ -11,6 +11,7 @@ from certpca.bounds.goals import Known
 from certpca.bounds.l0_dual.features import too_deep
 from certpca.bounds.proof_search import ProofSearch
 from certpca.bounds.stalling import Stall
+from certpca.operators.within import asked_of
 from certpca.runtime.arrays import Indices
 from certpca.runtime.resumable import resumable
 
@@ -50,7 +51,12 @@ def make(search: ProofSearch) -> None:
     levels, unevenness = rounds.taken_up(at)
 
     def improved(known: Known, supports: Sequence[Indices]) -> Known:
-        for support in supports:
+        if search.constrained:  # supports that are suggested need not be allowed
+            images = np.zeros((len(supports), search.operator.size))
+            for image, support in zip(images, supports, strict=True):
+                image[support] = 1.0
+            known = incumbent.improved(known, list(images))
+        for support in () if search.constrained else supports:
             found = incumbent.refitted(support)
             if found.objective > known.objective * (1 + BETTER):
                 image = np.zeros(search.operator.size)
@@ -68,7 +74,8 @@ def make(search: ProofSearch) -> None:
         panel = np.zeros((search.operator.size, 1))
         panel[incumbent.best.support, 0] = incumbent.best.loadings
         direction = rounds.space.combined(search.operator.adopt(panel))[:, 0]
-        return cells.start(incumbent.best, direction, at.best.bound)
+        forced = np.array(asked_of(search.operator).include, dtype=np.intp)
+        return cells.start(incumbent.best, direction, at.best.bound, forced)
 
     stall, leaf = Stall(progress), search.costs.level(levels.width)
 

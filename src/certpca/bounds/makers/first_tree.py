@@ -11,7 +11,9 @@ SHARE = 0.6  # of the time there is, so that other bounds can be tried where a t
 
 def applies(search: ProofSearch) -> bool:
     """Whether features are few, but too many for a dual point that takes no time, and supports may be searched."""
-    few = limits().always_optimal < search.operator.size <= min(limits().few_features, limits().searched_supports)
+    most = min(limits().few_features, limits().searched_supports)
+    most = limits().constrained_supports if search.constrained else most
+    few = limits().always_optimal < search.operator.size <= most
     return few and search.goal.over_supports and search.sparsity < search.operator.size and not search.finished()
 
 

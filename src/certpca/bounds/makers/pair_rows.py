@@ -14,10 +14,10 @@ TIME = 1.8  # to begin with, as a multiple of that
 
 
 def applies(search: ProofSearch) -> bool:
-    """Whether supports are small, features many, and all pairs of them soon looked at."""
+    """Whether every support is allowed, supports are small, features many, and all pairs of them soon looked at."""
     size, proof = search.operator.size, search.costs.pairs()
     few = size <= limits().few_features
-    if not search.goal.over_supports or few or search.costs.depth * size > LARGEST_FACTOR:
+    if search.constrained or not search.goal.over_supports or few or search.costs.depth * size > LARGEST_FACTOR:
         return False
     in_time = proof <= MOST_SECONDS and search.fits(TIME * proof)
     return 2 <= search.sparsity <= min(LARGEST_SUPPORT, size // 2) and in_time

@@ -5,7 +5,7 @@ import numpy as np
 from certpca.bounds.proof_search import ProofSearch
 from certpca.bounds.stalling import Stall
 from certpca.bounds.support_tree.nodes import Tree
-from certpca.bounds.support_tree.search import TreeSearch, searched
+from certpca.bounds.support_tree.search import constrained_tree, searched
 from certpca.results.certificate import PROVED_OPTIMAL
 from certpca.runtime.limits import limits
 
@@ -39,7 +39,7 @@ def visit(search: ProofSearch, name: str) -> None:
     """Visit nodes of a tree over the features that are left, and prove what came of it."""
     goal, progress, incumbent, left = search.goal, search.progress, search.incumbent, search.left
     gap = PROVED_OPTIMAL if search.small else max(goal.target_gap, PROVED_OPTIMAL)
-    nodes = TreeSearch(incumbent.operator.submatrix(left.features), search.sparsity, gap)
+    nodes = constrained_tree(incumbent.operator, left.features, incumbent.best.support, search.sparsity, gap)
     stall = Stall(progress)
 
     def enough(tree: Tree) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from certpca.bounds.goals import Goal, Shared
+from certpca.bounds.near_one import PartExaminer
 from certpca.bounds.proving import ROUNDED_UP
 from certpca.operators import Operator
 from certpca.results.certificate import Certificate
@@ -82,6 +83,7 @@ class SetSearch:
             tree=tree,
             reading=dict(operator.reading),
         )
+        assert not isinstance(examiner, PartExaminer)  # components together have no constraints
         proof = examiner.examine(draft)
         return replace(
             draft,

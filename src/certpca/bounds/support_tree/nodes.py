@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from certpca.bounds.pair_bound.points import StoredPoint, largest_eigenvalue
+from certpca.checker.allowed_supports import AllowedSupports
 from certpca.runtime.arrays import Indices, Vector
+from certpca.search.nonnegative import best_nonnegative
 
 Operation = dict[str, Any]
 
@@ -76,7 +78,8 @@ class Problem:
 
     Without prices only supports of that many features matter, as larger ones capture no less. A bound is good enough
     where it exceeds the best value by no more than a share of it (`target_gap`) and a number (`tolerance`). Traces are
-    bounds where the matrix is `semidefinite`.
+    bounds where the matrix is `semidefinite`. With `unraised`, loadings must not be negative: that is the matrix they
+    are judged by, entries of which are raised in the one that is bounded.
     """
 
     matrix: Vector
@@ -85,11 +88,28 @@ class Problem:
     prices: Vector | None = None
     tolerance: float = 0.0
     semidefinite: bool = True
+    allowed: AllowedSupports | None = None
+    unraised: Vector | None = None
 
     def valued(self, support: Indices) -> Best:
         """Return what a support is worth."""
-        leading = largest_eigenvalue(self.matrix[np.ix_(support, support)])
+        leading = self.leading(support)
+        if self.unraised is not None:
+            return Best(best_nonnegative(self.unraised[np.ix_(support, support)])[0], np.sort(support), leading)
         return Best(leading - self.price(support), np.sort(support), leading)
+
+    def leading(self, support: Indices) -> float:
+        """Return the largest eigenvalue on a support."""
+        return largest_eigenvalue(self.matrix[np.ix_(support, support)])
+
+    @property
+    def grouped(self) -> bool:
+        """Whether supports have all or none of some groups."""
+        return self.allowed is not None and self.allowed.grouped
+
+    def completed(self, inside: Indices, free: Indices) -> tuple[Indices, Indices] | None:
+        """Return what is in and what is free with what constraints imply, or None where no support is left."""
+        return (inside, free) if self.allowed is None else self.allowed.completed(inside, free)
 
     def price(self, features: Indices) -> float:
         """Return what features cost together."""

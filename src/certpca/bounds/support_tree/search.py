@@ -20,11 +20,17 @@ import numpy as np
 
 from certpca.bounds.pair_bound.points import StoredPoint
 from certpca.bounds.support_tree.nodes import Node, Operation, Problem, Tree
+from certpca.bounds.support_tree.raising import raised_for
 from certpca.bounds.support_tree.visit import Effort, Visit
+from certpca.checker.allowed_supports import AllowedSupports
+from certpca.operators.base import Operator
+from certpca.operators.within import asked_of
+from certpca.results.constraints import FREE, Constraints
 from certpca.results.evidence_forms import within
 from certpca.runtime.arrays import Indices, Vector
 from certpca.runtime.budget import Progress
 from certpca.runtime.resumable import resumable
+from certpca.search.constrained import fitted_on
 
 PROOF = 0.25  # time to prove a search, as a share of the search
 POINT_BYTES = 4  # for each entry of U and K together, as stored
@@ -35,6 +41,8 @@ class TreeSearch:
 
     With `prices` a support is worth its leading eigenvalue less what its features cost, smaller supports count too, and
     a bound may exceed the best value by `tolerance`. Prices, tolerance and values are in the units of the matrix given.
+    Constraints are followed in every node. Where no loading may be negative, `raised` is what is added to the matrix,
+    nowhere negative: no allowed loadings capture less then.
     """
 
     def __init__(
@@ -47,11 +55,23 @@ class TreeSearch:
         prices: Vector | None = None,
         tolerance: float = 0.0,
         semidefinite: bool = True,
+        constraints: Constraints = FREE,
+        raised: Vector | None = None,
     ) -> None:
         largest = float(np.diagonal(matrix).max())
         self.scale = 2.0 ** math.frexp(largest)[1] if largest > 0 else 1.0
         priced = None if prices is None else prices / self.scale
-        self.problem = Problem(matrix / self.scale, sparsity, target_gap, priced, tolerance / self.scale, semidefinite)
+        self.raised = raised
+        self.problem = Problem(
+            (matrix if raised is None else matrix + raised) / self.scale,
+            sparsity,
+            target_gap,
+            priced,
+            tolerance / self.scale,
+            semidefinite and raised is None,
+            AllowedSupports(matrix.shape[0], sparsity, constraints) if constraints else None,
+            matrix / self.scale if constraints.nonnegative else None,
+        )
         self.effort = effort or Effort()
 
     def start(
@@ -68,6 +88,10 @@ class TreeSearch:
         """
         problem = self.problem
         everything = np.arange(problem.matrix.shape[0])
+        allowed = problem.allowed
+        if allowed is not None:
+            root = Node(0, allowed.first, allowed.free, math.inf, point)
+            return Tree(problem.valued(support), [[]], [(-math.inf, 0, root)], self.scale)
         inside = np.zeros(0, dtype=np.intp) if inside is None else inside
         free = everything if free is None else free
         root = Node(0, inside, free, math.inf, point)
@@ -125,11 +149,15 @@ class TreeSearch:
             ]
         places = {number: place for place, number in enumerate(order)}
         points: dict[int, tuple[int, StoredPoint]] = {}
+        raised: list[dict[str, Any]] = []
 
         def plain(operation: Operation) -> Operation:
             entry = dict(operation)
             if "point" in entry:
                 entry["point"] = points.setdefault(id(entry["point"]), (len(points), entry["point"]))[0]
+            if "raised" in entry:
+                raised.append(entry["raised"])
+                entry["raised"] = len(raised) - 1
             for name in {"in", "out"} & entry.keys():
                 value = entry[name]
                 entry[name] = places[value] if "split" in entry else [int(feature) for feature in value]
@@ -137,9 +165,14 @@ class TreeSearch:
 
         nodes = [[plain(entry) for entry in tree.records[number] + leaves.get(number, [])] for number in order]
         evidence: dict[str, Any] = {"scale": np.float64(self.scale)}
+        if self.raised is not None:
+            evidence["raised"] = self.raised.astype(np.float32)
         for number, point in points.values():
             own = point.in_order()
             evidence |= within(f"point{number}", {"features": own.features, "pairs": own.pairs, "alpha": own.alpha})
+        for number, more in enumerate(raised):
+            entries = (np.asarray(more["entries"]) * self.scale).astype(np.float32)
+            evidence |= within(f"raise{number}", {"features": np.asarray(more["features"]), "entries": entries})
         return nodes, evidence
 
     def _leaf(self, tree: Tree, node: Node) -> list[Operation]:
@@ -149,6 +182,18 @@ class TreeSearch:
         elif node.shift is not None:
             leaf |= {"shift": node.shift, "alpha": node.alpha}
         return [leaf if node.point is None else {**leaf, "point": node.point}]
+
+
+def constrained_tree(
+    operator: Operator, features: Indices, support: Indices, sparsity: int, target_gap: float
+) -> TreeSearch:
+    """Return a search among some features of an operator that follows its constraints, from a support."""
+    matrix, asked = operator.submatrix(features), asked_of(operator).on(features)
+    if not asked.nonnegative:
+        return TreeSearch(matrix, sparsity, target_gap, constraints=asked)
+    known = fitted_on(operator, support)
+    raised = raised_for(matrix, np.searchsorted(features, support), known.loadings, sparsity)
+    return TreeSearch(matrix, sparsity, target_gap, constraints=asked, raised=raised)
 
 
 def searched(

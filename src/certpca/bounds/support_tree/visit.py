@@ -21,11 +21,15 @@ from certpca.bounds.pair_bound.points import (
     tightened,
 )
 from certpca.bounds.pair_bound.sums import top_sum, totals
+from certpca.bounds.support_tree.doubly_nonnegative import raised_least
 from certpca.bounds.support_tree.nodes import Best, Node, Operation, Problem
 from certpca.runtime.arrays import Indices, Vector
 
 LISTED_ENTRIES = 1 << 24  # of the matrices of all supports that one leaf lists
 SMALLEST_ALPHA = 1e-9  # of the largest variance; it is divided by
+TRIED = 8  # supports of a list whose non-negative loadings are looked for
+FEW = 300  # supports that are rather split than bounded together where entries are raised
+RAISED, RAISED_AT_ROOT = 60, 256  # features up to which entries of a node's own are raised
 AGAIN = 8  # descents with one smoothing while each fixes a tenth of the features
 
 
@@ -52,6 +56,7 @@ class Visit:
         self.problem, self.node, self.best, self.late, self.effort = problem, node, best, late, effort
         self.matrix, self.sparsity = problem.matrix, problem.sparsity
         self.inherited = node.point
+        self.few = False  # supports that are left: each with entries of its own to raise is soon looked at
         self.record: list[Operation] = []
         self.children: list[tuple[Indices, Indices]] = []
 
@@ -64,7 +69,9 @@ class Visit:
         return self
 
     def _close(self) -> bool:
-        return self._plainly() or self._by_squares() or (not self.late() and self._by_pairs())
+        if self._plainly():
+            return True
+        return not self.few and (self._by_squares() or (not self.late() and self._by_pairs()))
 
     @property
     def _enough(self) -> float:
@@ -90,17 +97,33 @@ class Visit:
 
     def _plainly(self) -> bool:
         """Close the node by counting, by listing its supports, or by a bound that needs no choice."""
-        node, budget, problem = self.node, self._budget, self.problem
-        smaller = problem.prices is not None
-        if budget < 0 or (node.free.size < budget and not smaller):
+        node, problem = self.node, self.problem
+        completed = problem.completed(node.inside, node.free)
+        node.inside, node.free = (node.inside, node.free) if completed is None else completed
+        budget, smaller = self._budget, problem.prices is not None
+        too_few = node.free.size < budget and not (smaller or problem.grouped)
+        if completed is None or budget < 0 or too_few:
             return self._leaf("empty", 0.0)
-        if 0 in (budget, node.free.size) or (budget == node.free.size and not smaller):
+        if 0 in (budget, node.free.size) or (budget >= node.free.size and not smaller):
             support = node.inside if budget == 0 else np.concatenate([node.inside, node.free])
             self._offer(support)
-            return self._leaf("eigenvalue", problem.valued(support).value)
+            leading = problem.leading(support) - problem.price(support)
+            return self._by_raising(support, leading) or self._leaf("eigenvalue", leading)
+        return self._by_listing(budget) or self._by_traces(budget)
+
+    def _by_listing(self, budget: int) -> bool:
+        """Close the node by listing its supports, where these are few."""
+        node, problem = self.node, self.problem
+        if problem.grouped:
+            return self._list_unions()
         listed = problem.most_chosen(budget, node.free.size)
-        if listed <= self.effort.listed and listed * self.sparsity**2 <= LISTED_ENTRIES:
-            return self._list(range(min(budget, node.free.size) + 1) if smaller else [budget])
+        if listed > self.effort.listed or listed * self.sparsity**2 > LISTED_ENTRIES:
+            return False
+        return self._list([budget] if problem.prices is None else range(min(budget, node.free.size) + 1))
+
+    def _by_traces(self, budget: int) -> bool:
+        """Close the node by its trace or its largest eigenvalue."""
+        node, problem = self.node, self.problem
         worth = np.diagonal(self.matrix) if problem.prices is None else np.diagonal(self.matrix) - problem.prices
         trace = float(worth[node.inside].sum()) + top_sum(worth[node.free], budget, floor_of(problem.prices))
         if not problem.semidefinite:
@@ -109,7 +132,20 @@ class Visit:
             return self._leaf("trace", trace)
         leading = largest_eigenvalue(self._here()[1]) - problem.price(node.inside)
         node.bound = min(node.bound, trace, leading)
-        return leading <= self._enough and self._leaf("eigenvalue", leading)
+        if leading <= self._enough:
+            return self._leaf("eigenvalue", leading)
+        return self._by_raising(self._here()[0], self._enough * (1 + 1e-12))
+
+    def _by_raising(self, features: Indices, below: float) -> bool:
+        """Close the node by entries of its own to raise, where loadings must not be negative and that gives less."""
+        own = self.problem.unraised
+        if own is None or below <= self._enough or features.size > (RAISED if self.node.depth else RAISED_AT_ROOT):
+            return False
+        ordered = np.sort(features)
+        bound, entries = raised_least(own[np.ix_(ordered, ordered)], self._enough)
+        if not bound < below:
+            return False
+        return self._leaf("raised", bound, raised={"features": ordered, "entries": entries})
 
     def _list(self, counts: Iterable[int]) -> bool:
         """Try every support with so many free features."""
@@ -125,7 +161,27 @@ class Visit:
             winner = int(values.argmax())
             self._offer(supports[winner])
             worst = max(worst, float(values[winner]))
+            if problem.unraised is not None and worst > self._enough:
+                self.few = values.size <= FEW
+                return False  # each with entries of its own to raise may be less
         return self._leaf("list", worst)
+
+    def _list_unions(self) -> bool:
+        """Try every choice of groups and single features, where these are few."""
+        node, allowed = self.node, self.problem.allowed
+        assert allowed is not None
+        unions = allowed.unions(node.free, self._budget, self.effort.listed)
+        if unions is None:
+            return False
+        supports = [np.append(node.inside, union) for union in unions]
+        values = [self.problem.leading(support) for support in supports]
+        if self.problem.unraised is not None and max(values) > self._enough and len(values) > 1:
+            self.few = len(values) <= FEW
+            return False  # each with entries of its own to raise may be less
+        order = np.argsort(values)[::-1][: 1 if self.problem.unraised is None else TRIED]
+        for place in order:
+            self._offer(supports[place])
+        return self._leaf("list", max(values))
 
     def _by_squares(self) -> bool:
         """Use U = A − cI: with squares as shares the bound is c + √T, and c + α + T with prices, which need an α."""
@@ -246,6 +302,8 @@ class Visit:
         node = self.node
         weights = np.array([node.weights.get(int(feature), 0.0) for feature in node.free])
         likely = node.free[np.argsort(-weights, kind="stable")[: self._budget]]
+        if self.problem.allowed is not None:
+            likely = self.problem.allowed.filled(node.free, weights, self._budget)
         if self.problem.prices is not None:
             self._offer(np.concatenate([node.inside, node.free[weights > 0.5][: self._budget]]))
         self._offer(np.concatenate([node.inside, likely]))

@@ -7,13 +7,16 @@ common, and G_0 holds all other features. With levels R_b ⪰ 0, Y_i ⪰ 0 and Y
     the supports of the cell have at most   max over the vertices n of its counts of λ_max(Σ_b n_b R_b + Σ_i Y_i).
 
 *Why.* A support with fewer than k features captures no more than one with k that contains it, but that one may lie in
-another cell; so every support is taken to have k, and the cells cover all of those. If S has n_b features in G_b, then
+another cell; so every support is taken to have k, and the cells cover all of those. Where features are forced in, so
+many of them as G_g has are its fewest: a cell that allows fewer has no support. If S has n_b features in G_b, then
 for a unit ξ, as in `l0_level`, Σ_S (a_iᵀξ)² ≤ ξᵀ(Σ_i Y_i + Σ_b n_b R_b)ξ. The counts lie in the polytope
 
     l_b ≤ n_b ≤ min(u_b, |G_b|) for b > 0,   n_0 = k − Σ n_b,   0 ≤ n_0 ≤ |G_0|,
 
 and λ_max is convex in them, so that it is largest at a vertex. At a vertex of a box between two parallel planes all
 coordinates but one are at their ends, and the last one is too or lies on a plane. A cell without counts has no support.
+
+Proof: docs/mathematics.md, 7.1 and 7.2.
 
 Allowance. That of `level_points` for each R_b ⪰ 0, each Y_i and their sum; Σ n_b R_b is formed with an error of at most
 γ_{2m+p+8} Σ n_b ϱ_b in norm, and adding Σ Y_i rounds as there.
@@ -28,7 +31,9 @@ from typing import Any
 import numpy as np
 
 from certpca.checker.data import Prepared
-from certpca.checker.level_points import Level, largest_of, level_of, level_vectors, sum_of_duals
+from certpca.checker.level_factors import level_vectors
+from certpca.checker.level_points import largest_of, sum_of_duals
+from certpca.checker.levels import Level, level_of
 from certpca.checker.limits import LARGEST_FACTORED
 from certpca.checker.numbers import Indices, Vector, array_of, gamma, indices_of, require
 from certpca.checker.proved import Proved, bound_alone
@@ -70,11 +75,18 @@ def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Pro
     def members(group: int) -> Indices:
         return indices_of(parts.get(f"group{group}", {}), "features", prepared.size)
 
+    included = np.array(certificate.constraints.include, dtype=np.intp)
+
+    def with_forced(counts: Counts) -> Counts:
+        """Raise the fewest features of each group to those that every support has."""
+        forced = {group: int(np.isin(included, members(group)).sum()) for group in counts}
+        return {group: (max(fewest, forced[group]), most) for group, (fewest, most) in counts.items()}
+
     seen: set[int] = set()
     for number, counts in _cells(certificate.tree, {}, seen):
         require(len(seen) <= prepared.limits.most_nodes, f"its tree has more than {prepared.limits.most_nodes:,} cells")
         cell = {"directions": evidence.get("directions"), **parts.get(f"cell{number}", {})}
-        worst = max(worst, _bound(prepared, members, cell, counts, certificate.sparsity))
+        worst = max(worst, _bound(prepared, members, cell, with_forced(counts), certificate.sparsity))
     return bound_alone(prepared, worst)
 
 
@@ -101,7 +113,7 @@ def _bound(
     """Bound what the supports of a cell capture: nothing where there are none."""
     size, depth = prepared.size, prepared.depth
     prepared.work.spend(float(size))
-    if any(members(group).size < fewest for group, (fewest, _) in counts.items()):
+    if any(members(group).size < fewest or fewest > most for group, (fewest, most) in counts.items()):
         return 0.0
     require("groups" in cell, "a cell does not name its groups")
     named = np.asarray(cell["groups"])

@@ -10,6 +10,8 @@ Y_i = a_ia_iᵀ always will. The evidence, a density matrix P and ρ, only sugge
 
 A first point may leave features out that it proves to be in no optimal support (`screening`).
 
+Proof: docs/mathematics.md, 3.1 to 3.3.
+
 Allowance. `dual_points`: rotation into the eigenvectors of P, each Y_i, their sum; λ_max by a Cholesky factorisation.
 """
 
@@ -29,5 +31,5 @@ def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Pro
     left = screened(prepared, certificate, objective)
     point = point_of(left.kept, certificate.evidence)
     bound = certificate.sparsity * point.level + point.largest()
-    outside, inside = screen(left.kept, point, certificate.sparsity, objective)
+    outside, inside = screen(left.kept, point, certificate.sparsity, objective, left.constraints)
     return left.proved(point.lift(bound), outside, inside)

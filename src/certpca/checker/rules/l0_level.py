@@ -9,6 +9,8 @@ positive eigenvalue, since R ⪰ 0. For any c with q = cᵀB_ic > 0, Y_i = (B_ic
 will (1 − 1/κ)₊ a_ia_iᵀ for any κ ≥ a_iᵀR⁻¹a_i, and a_ia_iᵀ. The evidence is R = rI + WSWᵀ; a frame and weights on W
 only suggest c.
 
+Proof: docs/mathematics.md, 3.1 to 3.5.
+
 Allowance. `level_points`: that R ⪰ 0, each Y_i, their sum, kR; λ_max by a Cholesky factorisation.
 """
 

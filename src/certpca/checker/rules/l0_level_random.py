@@ -5,6 +5,8 @@
 The evidence is that of `l0_level`, and directions that lead in kR + Σ Y_i. Along these and those of the level the
 matrix is multiplied; chance only bounds the eigenvalues of what is left, which may be far from sharp.
 
+Proof: docs/mathematics.md, 3.3 and 10.
+
 Allowance. `level_points`: that R ⪰ 0; `level_factors`: each Y_i and products with their sum; `random_levels`: λ_max.
 """
 

@@ -6,6 +6,8 @@ With orthonormal columns W in sample space and any x, |Fx|² = |WᵀFx|² + |Rx|
 
 The first term is that of `l0_dual`, with matrices that have as many rows as W has columns.
 
+Proof: docs/mathematics.md, 6.1.
+
 Allowance. Where W is only nearly orthonormal, WᵀW = I + Δ with |Δ| ≤ drift < 1: the projection on its range has |Πy|² ≤
 |Wᵀy|²/(1 − drift), and I − Π = (I − Π)(I − WWᵀ), so that |(I − Π)y| ≤ |(I − WWᵀ)y|. Products with W round by
 γ|W||F| in the Frobenius norm. λ_max(RRᵀ) is proved by a Cholesky factorisation.

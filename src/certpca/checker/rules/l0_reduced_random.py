@@ -2,6 +2,8 @@
 
     Z* ≤ bound of WᵀF + λ,   with λ ≥ λ_max(RRᵀ) but for probability `FAILURE`, or the k largest squared columns of R.
 
+Proof: docs/mathematics.md, 6.1 and 10.2.
+
 Allowance. `random_spaces`, with Z = F: both factors of a product round relative to the norm of F.
 """
 

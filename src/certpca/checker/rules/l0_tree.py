@@ -9,6 +9,8 @@ Vectors r_0, …, r_m with r_m = −r_0 give pairs (r_j, r_j+1) whose regions co
 somewhere between its first value and its opposite. For the same reason (r, t_1), (t_1, t_2), …, (t_m, s) cover the
 region of (r, s), whatever the t_j are. So covering is a matter of indices, and the vectors need not be trusted.
 
+Proof: docs/mathematics.md, 5.1 and 5.2.
+
 Allowance. That of a dual point, and for each pair 4√d γ_d σ|r||s| for turning r and s into its basis and
 γ‖Σ Y_i + Σ σ_jM_j‖ for the sums.
 """

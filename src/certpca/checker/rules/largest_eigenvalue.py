@@ -2,6 +2,8 @@
 
     Z* ≤ λ_max(FᵀF) = λ_max(FFᵀ).
 
+Proof: docs/mathematics.md, 2.3.
+
 Allowance. Entries of FFᵀ are inner products of length size: γ_size tr A in norm. λ_max is proved by a Cholesky
 factorisation (`largest_eigenvalue`).
 """

@@ -17,6 +17,8 @@ A feature i. Supports that contain i have λ + β_i + the k − 1 largest β_j o
 choose i gives up its last entry for C_ji. Features that are not among those `left` count with that bound; for the
 supports of those that are left the same is done again with other numbers, and in the end a tree, or the first bound.
 
+Proof: docs/mathematics.md, 8.5.
+
 Allowance. Everything is for FᵀF with the F at hand and lifted at the end. With m the longest column, a computed entry
 G_ij is off by e = γ_depth m², its square by δ = e(2m² + e), the square of the diagonal less c by
 2(m² + |c|)e' + e'² with e' = e + γ_4(m² + |c|). Every sum has at most k² of the C, each off by these over
@@ -27,6 +29,7 @@ its product with itself by γ_{|J|}‖Y‖_F², so YYᵀ/s by ((2‖Y‖_F + η)
 import itertools
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,7 +102,8 @@ def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Pro
         require(int(left.sum()) >= k, "it leaves too few features")
         worst = max(worst, float(forced[~left].max(initial=0.0)))
         here, current = here[left], current.keep(left)
-    tree = search_tree.prove(current, certificate, objective)
+    rest = replace(certificate, constraints=certificate.constraints.on(here))
+    tree = search_tree.prove(current, rest, objective)
     outside[here[tree.outside]] |= worst < objective
     inside[here[tree.inside]] = worst < objective
     return Proved(max(tree.bound, worst), outside, inside)

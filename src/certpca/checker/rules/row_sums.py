@@ -2,6 +2,8 @@
 
     Z* ≤ max over i of the sum of the k largest |A_ij|, j = 1, …, size.
 
+Proof: docs/mathematics.md, 2.2.
+
 Allowance. Entries of FᵀF are off by γ_depth |a_i||a_j| ≤ γ_depth tr A, k of them in a row; the sum of a row rounds by
 a relative γ_k.
 """

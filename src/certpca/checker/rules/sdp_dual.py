@@ -22,6 +22,8 @@ FᵀF − VVᵀ ⪯ τI is the same as H − M X⁻¹Mᵀ ⪯ τI with H = FFᵀ
 matrix is positive semidefinite), and X⁻¹ ⪰ 2Y − YXY for every symmetric Y. ‖E‖ is at most the largest
 eigenvalue of the 2 × 2 matrix of the norms of its blocks.
 
+Proof: docs/mathematics.md, 9.1 to 9.4.
+
 Allowance. Dense: every entry of A − U is an inner product and a difference, γ_depth(tr A + ‖U‖). Clipped: products of W
 and the sums of their squares are rounded up as norms (`_clipping`); in `_deflated_top` V is turned so that its columns
 are nearly orthogonal, and what that and the products with 2Y − YXY lose is added to τ. λ_max is proved by Cholesky

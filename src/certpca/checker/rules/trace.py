@@ -2,6 +2,8 @@
 
     Z* = max over |S| ≤ k of λ_max(A_SS) ≤ the sum of the k largest A_ii = |a_i|².
 
+Proof: docs/mathematics.md, 2.1.
+
 Allowance. Squared lengths are inner products of length depth, and at most size of them are added: a relative
 γ_{depth + size}.
 """

@@ -11,6 +11,8 @@ met; the arrays of tree s begin with `slot<s>_`.
 Loadings with disjoint supports are orthogonal, as are those of components that share their features; so the bound
 serves these problems too.
 
+Proof: docs/mathematics.md, 11.3.
+
 Allowance. V is what is stored, up to a factor that rounds, and M is exactly VVᵀ of that; the product and the
 differences round by γ_m‖V‖² + γ(‖A‖ + ‖V‖² + c), and the trace of M by γ_nm.
 """

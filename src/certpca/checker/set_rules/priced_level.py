@@ -7,6 +7,8 @@ For prices w ≥ 0, as no feature is paid for twice,
 For R ⪰ 0 and Y_i ⪰ 0 with Y_i ⪰ a_ia_iᵀ − R − w_iI, P_t ≤ λ_max(k_tR + Σ Y_i): for unit ξ,
 Σ_S [(a_iᵀξ)² − w_i] ≤ ξᵀ(|S|R + Σ_S Y_i)ξ.
 
+Proof: docs/mathematics.md, 12.4.
+
 Allowance. `level_points`. With F off by `error`, λ_max(A_SS) ≤ (√(λ + w(S)) + error)² + excess where λ + w(S) bounds it
 for the F at hand; w(S) is at most the sum W of the k_t largest prices, so P_t grows by at most
 2 error √(λ + W) + error² + excess. Sums round by γ_n.

@@ -18,6 +18,8 @@ and the result is the largest bound of a part. The tree is a list of parts, the 
                                                    component, in the order in which they are met, there is a search tree
                                                    (`checker/support_tree`), whose arrays begin with `leaf<j>_slot<s>_`.
 
+Proof: docs/mathematics.md, 11.2.
+
 Allowance. That of the search trees; sums of prices and bounds round by γ.
 """
 

@@ -8,6 +8,8 @@ For a matrix R ⪰ 0 let Y_i ⪰ 0 with Y_i ⪰ a_ia_iᵀ − R_i for some R_i �
 
 The Y_i of `level_points` are such; `leading_sums` bounds the sum. r = 1 and R = ρI give `l0_dual`.
 
+Proof: docs/mathematics.md, 12.1 and 12.2.
+
 Allowance. `level_points` and `leading_sums`; R is formed with an error of at most γ_{2m+4}ϱ; `Prepared.lift` for sums.
 """
 

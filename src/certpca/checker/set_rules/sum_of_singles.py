@@ -6,6 +6,8 @@ The tree is {"parts": […], "serves": […]}: certificates of one component (`c
 component the number of the one that serves it, whose sparsity must be no smaller than its own. Parts whose check draws
 random numbers belong to `sum-of-singles-random`, which says so.
 
+Proof: docs/mathematics.md, 11.1.
+
 Allowance. Each bound has its own; their sum rounds by γ_r.
 """
 

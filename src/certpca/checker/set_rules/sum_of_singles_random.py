@@ -1,6 +1,8 @@
 """The sum of single bounds, some of whose checks draw random numbers: see `sum_of_singles`.
 
 Each component's bound fails with the probability of its own kind, so the sum with at most that of all of them together.
+
+Proof: docs/mathematics.md, 11.1.
 """
 
 from certpca.checker.data import Prepared

@@ -7,6 +7,8 @@ with R and Y_i as in `rules/l0_level`
 
 Components on one choice of features, the eigenvectors of A there, have uncorrelated scores, so it is a bound for these.
 
+Proof: docs/mathematics.md, 12.3.
+
 Allowance. `level_points` and `leading_sums`. With data, F is off by `error` in Frobenius norm, which moves the root of
 Σ_t Σ_{S_t} (a_iᵀu_t)² by no more, whatever the u_t. Where F is a square root, A = FᵀF up to δ in norm, and the Fx_t are
 orthogonal up to δ. Let μ > 0. Components with |Fx_t|² ≤ μ capture no more than μ + δ each; the u_t of the others have a

@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import lzma
-import sys
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import IO, Any
 
 from certpca.formats.text.cells import is_missing
 from certpca.runtime.errors import DataFileError
-from certpca.runtime.optional import require
+from certpca.runtime.optional import zstd
 
 ENDINGS = {
     ".csv": ",",
@@ -36,17 +35,11 @@ MARKS = {  # the longer ones first: one begins with another
 }
 
 
-def _zstd() -> Any:
-    """Return the standard library's module, or its twin for versions that lack it."""
-    module = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-    return require(module, extra="zst", purpose="reading .zst files")
-
-
 PACKINGS: dict[str, Callable[[Path], Any]] = {
     ".gz": gzip.open,
     ".xz": lzma.open,
     ".bz2": bz2.open,
-    ".zst": lambda file: _zstd().open(file),
+    ".zst": lambda file: zstd().open(file),
 }
 
 
@@ -64,7 +57,7 @@ def _unpacked(file: Path) -> Any:
 
 def unpacking_errors(file: Path) -> tuple[type[Exception], ...]:
     """Return what a packed file raises that is damaged."""
-    more = (_zstd().ZstdError,) if file.suffix.lower() == ".zst" else ()
+    more = (zstd().ZstdError,) if file.suffix.lower() == ".zst" else ()
     return (OSError, EOFError, zlib.error, lzma.LZMAError, *more)
 
 

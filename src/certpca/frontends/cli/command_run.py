@@ -3,13 +3,15 @@
 import argparse
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TextIO, TypeVar
 
+from certpca.frontends.cli.constraint_options import constraints_given
 from certpca.frontends.cli.options import preparation
 from certpca.frontends.cli.output import shown_in_any_case
 from certpca.frontends.cli.reading_options import read_table
+from certpca.frontends.cli.result_files import Outputs, note_certificate
 from certpca.frontends.cli.terminal import live_progress
 from certpca.runtime.budget import DEFAULT_SECONDS, Budget, Progress, begun
 
@@ -62,7 +64,9 @@ def run_on_file(
     proving: bool,
     show: Callable[[Answer], object],
     fields: Callable[[Answer], dict[str, Any]],
-    writers: Mapping[str, Callable[[Answer, str], object]],
+    write: Callable[[Answer, Outputs], object],
+    plot: Callable[[Answer, str], object] | None = None,
+    proved: Callable[[Answer], bool] | None = None,
     default_seconds: float = DEFAULT_SECONDS,
 ) -> int:
     """Run a verb on the file that was named, write the answer, show it in any case, and return the exit status.
@@ -75,8 +79,10 @@ def run_on_file(
         Whether something is to be proved.
     show, fields
         The answer for people, and as a JSON object.
-    writers
-        What writes the answer to a file, by the option that names the file.
+    write, plot
+        What writes the answer to the files of `--output`, and draws it into that of `--plot`.
+    proved
+        Whether the answer has a certificate, which tables have no room for.
     default_seconds
         The limit of a proof where none is named.
     """
@@ -84,12 +90,15 @@ def run_on_file(
     run = CommandRun(options.time_limit, proving=limited, default_seconds=default_seconds)
     table = read_table(options, options.file)
     given = {} if options.target_gap is None else {"target_gap": options.target_gap}
-    given |= {"rng": options.seed, "checkpoint": options.checkpoint, **preparation(options, table)}
+    prepared = preparation(options, table)
+    given |= {"rng": options.seed, "checkpoint": options.checkpoint, **prepared}
+    given |= constraints_given(options, table.names)
     with run.until_signalled():
         with run.shown() as progress:
             answer = verb(table.data, budget=progress, **given)
         with shown_in_any_case(lambda: show(answer), fields(answer), options, table):
-            for option, write in writers.items():
-                if getattr(options, option):
-                    write(answer, getattr(options, option))
+            write(answer, Outputs(options, table, prepared))
+            if plot is not None and options.plot:
+                plot(answer, options.plot)
+    note_certificate(options.output or (), proved=proved is not None and proved(answer))
     return run.end(sys.stderr if options.json else sys.stdout)

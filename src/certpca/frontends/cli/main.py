@@ -15,6 +15,8 @@ from certpca.runtime.errors import CertpcaError
 class _Parser(argparse.ArgumentParser):
     """Errors in one line, with what may have been meant and a pointer to the help."""
 
+    words: Sequence[str] = ()  # of the command line: the help shows what is for the files among them
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         self._given = [str(word).partition("=")[0] for word in args or ()]
         return super().parse_known_args(args, namespace)
@@ -68,9 +70,15 @@ def _require_writable(options: argparse.Namespace) -> None:
     """Notice before the computation what could not be written after it."""
     from certpca.runtime.atomic_write import require_writable, require_writable_folder
 
-    for name in ("output", "plot"):
-        if getattr(options, name, None) is not None:
-            require_writable(getattr(options, name))
+    files = getattr(options, "output", None) or []
+    others = (getattr(options, name, None) for name in ("plot", "eigenvec"))
+    for file in [*([files] if isinstance(files, str) else files), *others]:
+        if file is not None:
+            require_writable(file)
+    if hasattr(options, "output_kinds"):
+        from certpca.frontends.cli.result_files import check_endings
+
+        check_endings(files, options.output_kinds)
     if getattr(options, "plot", None) is not None:
         from certpca.plots import require_drawable
 
@@ -85,18 +93,26 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
     described.add_argument("--version", action="version", version=f"certpca {__version__}")
     known = described.add_subparsers(metavar="command", required=True, parser_class=_Parser)
     for name, command in commands().items():
-        options = known.add_parser(name, help=command.HELP)
+        options = known.add_parser(name, help=command.HELP, formatter_class=argparse.RawDescriptionHelpFormatter)
         if name in words:
-            options.epilog = _formats() if command.READS_FILES else None
+            options.words = list(words)
+            options.epilog = _epilog(command)
             command.add_options(options)
             options.set_defaults(run=command.run, parser=options)
     return described
 
 
-def _formats() -> str:
-    from certpca.formats.base import formats_in_words
+def _epilog(command: Any) -> str:
+    """Show a command at work, and list the formats where it reads files."""
+    examples = getattr(command, "EXAMPLES", ())
+    parts = ["\n".join(["examples:", *(f"  {example}" for example in examples)])] if examples else []
+    if command.READS_FILES:
+        from textwrap import fill
 
-    return f"Formats: {formats_in_words()}."
+        from certpca.formats.base import formats_in_words
+
+        parts.append(fill(f"Formats: {formats_in_words()}.", 100))
+    return "\n\n".join(parts)
 
 
 if __name__ == "__main__":

@@ -4,14 +4,18 @@ import argparse
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from certpca.frontends.plain_text import one_line
 
 
 def add_file_options(command: argparse.ArgumentParser) -> None:
-    """Add the options on how a file is read: for all, and those that formats have of their own."""
-    from certpca.formats.base import endings_where
+    """Add the options on how a file is read: for all, and those that formats have of their own.
+
+    The help shows those of the files that are named; where none is, all of them.
+    """
+    from certpca.formats.base import endings_where, formats
     from certpca.formats.settings import all_settings, whose
 
     streamed = endings_where(lambda known: known.streams)
@@ -25,11 +29,14 @@ def add_file_options(command: argparse.ArgumentParser) -> None:
         "--like", metavar="RESULT", help="read the file as it was read for a stored result (filters, array, columns)"
     )
     groups: dict[str, Any] = {}
+    named = [known for known in formats() if any(map(known.ending_of, getattr(command, "words", ())))]
     for setting in all_settings().values():
         title = whose(setting) if setting.files else "rows and columns"
         if title not in groups:
             groups[title] = command.add_argument_group(title)
-        groups[title].add_argument(setting.flag, default=None, help=setting.help, **setting.option)
+        applies = not setting.files or not named or any(setting in known.settings for known in named)
+        said = setting.help if applies else argparse.SUPPRESS
+        groups[title].add_argument(setting.flag, default=None, help=said, **setting.option)
 
 
 def read_table(options: argparse.Namespace, file: str, recorded: Mapping[str, Any] | None = None) -> Any:
@@ -37,7 +44,8 @@ def read_table(options: argparse.Namespace, file: str, recorded: Mapping[str, An
 
     Where the options say how data become a matrix, what looks wrong about that is told too.
     """
-    from certpca.formats.settings import all_settings, reading_from_json
+    from certpca.formats.base import format_of
+    from certpca.formats.settings import all_settings, as_recorded
     from certpca.formats.suspicions import suspicions
     from certpca.formats.tables import load_table
     from certpca.results.files import load_reading
@@ -47,7 +55,8 @@ def read_table(options: argparse.Namespace, file: str, recorded: Mapping[str, An
         recorded = load_reading(options.like)
     given = {name: (setting, getattr(options, name)) for name, setting in all_settings().items()}
     settings = {name: setting.typed(value) for name, (setting, value) in given.items() if value is not None}
-    table = load_table(file, memory=options.memory, **{**reading_from_json(recorded or {}), **settings})
+    before = {} if recorded is None else as_recorded(format_of(Path(file)), recorded)
+    table = load_table(file, memory=options.memory, **{**before, **settings})
     if about_to_solve:
         scaled = options.correlation or options.hardy_weinberg
         doubts = suspicions(table, covariance=options.covariance, scaled=scaled, centred=not options.uncentred)

@@ -7,7 +7,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from certpca.frontends.plain_text import one_line, visible
-from certpca.results.certificate import PROVED_OPTIMAL, Certificate, share_lost
+from certpca.frontends.progress_line import progress_line
+from certpca.results.certificate import PROVED_OPTIMAL, Certificate
 from certpca.results.component_set import ComponentSet
 from certpca.results.proof import Proof, SetProof
 from certpca.results.set_certificate import PROBLEMS, SetCertificate
@@ -75,17 +76,6 @@ class _Log:
             print(f"certpca: {progress_line(step).strip()}", file=self._stream, flush=True)
 
 
-def progress_line(step: Step) -> str:
-    """Describe a step in one line."""
-    line = f"{step.seconds:8.1f} s   objective {down(step.objective)}"
-    if math.isfinite(step.upper_bound):
-        gap = share_lost(step.objective, step.upper_bound)
-        line += f"   upper bound {up(step.upper_bound)}   gap {percent_up(gap)}"
-    if step.note:
-        line += f"   {step.note}"
-    return line
-
-
 def print_solution(solution: Solution, stream: TextIO) -> None:
     """Print a solution as a short report with its largest loadings."""
     from rich.table import Table
@@ -96,6 +86,8 @@ def print_solution(solution: Solution, stream: TextIO) -> None:
         Text(f"{solution.support.size} of {solution.size} features", style="bold") + f", {visible(solution.matrix)}"
     )
     facts = _facts()
+    if solution.constraints:
+        facts.add_row("constraints", solution.constraints.in_words())
     facts.add_row("objective", down(solution.objective))
     facts.add_row("explained variance", f"{percent_down(solution.explained_variance_ratio)} of the total")
     if math.isfinite(solution.relative_objective):
@@ -211,7 +203,9 @@ def _add_probability(facts: Any, proved: Certificate | Proof | SetProof) -> None
 
 def proved_sentence(proved: Certificate | Proof) -> str:
     """Say in one sentence what is proved."""
-    choice = f"No choice of {proved.sparsity} of the {proved.size} features captures more than {up(proved.upper_bound)}"
+    under = f" under constraints ({proved.constraints})" if proved.constraints else ""
+    choice = f"No choice of {proved.sparsity} of the {proved.size} features{under} captures more"
+    choice += f" than {up(proved.upper_bound)}"
     if proved.gap <= PROVED_OPTIMAL:
         return f"{choice}: the best known is proved optimal (gap {gap_in_words(proved.gap)})."
     return f"{choice}; the best known is within {percent_up(proved.gap)} of the optimum."

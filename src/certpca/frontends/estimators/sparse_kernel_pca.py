@@ -7,13 +7,15 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from certpca.frontends.annotated.tables import is_annotated, table_of
 from certpca.frontends.estimators.fitting import found, started
 from certpca.intake import from_kernel
+from certpca.intake.inputs import stays_in_file
 from certpca.operators.kernel import KernelFunction, named_kernel
 from certpca.readers.sparse_format import sound_sparse
 from certpca.runtime.array_kinds import is_sparse
 from certpca.runtime.arrays import Vector
-from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.errors import InvalidDataError, InvalidProblemError
 from certpca.solvers import Solver
 from certpca.verbs.validation import named_arguments
 
@@ -57,6 +59,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Of ``"polynomial"``; by default 1.
     center : bool
         Centre in feature space.
+    verbose : bool or int
+        Print how the fit gets on, a line every two seconds.
 
     Attributes
     ----------
@@ -103,6 +107,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         degree: float | None = None,
         coef0: float | None = None,
         center: bool = True,
+        verbose: bool | int = False,
     ) -> None:
         self.n_components = n_components
         self.sparsity = sparsity
@@ -117,6 +122,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.degree = degree
         self.coef0 = coef0
         self.center = center
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803
         """Find the directions.
@@ -193,7 +199,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             if self.center or self.kernel == "precomputed":
                 block = block[:, self.support_]
             scores[start : start + height] = (block - means - self._means + self._mean) @ weights
-        return scores
+        return scores.astype(np.float32) if data.dtype == np.float32 else scores
 
     def _remember(self, data: Any, operator: Any) -> None:
         """Keep what centring and products with new points need."""
@@ -214,6 +220,11 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return named_kernel(self.kernel, self._parameters()) if isinstance(self.kernel, str) else self.kernel
 
     def _checked(self, data: Any, *, reset: bool) -> Any:
+        if is_annotated(data):
+            data = table_of(data).data
+        if stays_in_file(data):
+            msg = "kernels compare whole samples, but these are read from a file by columns; load some of them"
+            raise InvalidDataError(msg)
         checked = validate_data(
             self,
             sound_sparse(data) if is_sparse(data) else data,
@@ -235,4 +246,5 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel != "precomputed"
         tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

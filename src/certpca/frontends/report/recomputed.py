@@ -84,6 +84,8 @@ def _other_certificate(solution: Solution, certificate: Certificate) -> str:
         own, other = getattr(solution, what), getattr(certificate, what)
         if own != other:
             return f"the {what} is {own:,} in the result but {other:,} in its certificate"
+    if solution.constraints != certificate.constraints:
+        return "the result and its certificate are about different constraints"
     comparable = solution.support.size <= certificate.sparsity
     if comparable and solution.objective > certificate.upper_bound * (1 + SAME):
         captured, bound = down(solution.objective), up(certificate.upper_bound)

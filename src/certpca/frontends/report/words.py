@@ -108,9 +108,9 @@ def headline(facts: Facts) -> str:
         )
         return (
             f"{these} {found}{unit}. Nothing is proved about other choices: "
-            f"another choice of {counted(solution.sparsity, 'feature')} may explain more."
+            f"another choice of {counted(solution.sparsity, 'feature')}{under_constraints(facts)} may explain more."
         )
-    choice = f"choice of {solution.sparsity:,} of the {solution.size:,} features"
+    choice = f"choice of {solution.sparsity:,} of the {solution.size:,} features{under_constraints(facts)}"
     if state == "optimal":
         return (
             f"No {choice} explains more{unit} than this one does: {found}, proved optimal (to one part in a million)."
@@ -120,6 +120,12 @@ def headline(facts: Facts) -> str:
     if state == "incomparable":
         return f"{proved} This component has {solution.support.size:,} loadings, so the bound is not about it."
     return f"{proved} This one explains {found}: within {percent_up(solution.gap)} of the best possible."
+
+
+def under_constraints(facts: Facts) -> str:
+    """Say what else was asked of the component, or nothing."""
+    asked = facts.solution.constraints
+    return f" that keeps to the constraints ({asked})" if asked else ""
 
 
 def badge(facts: Facts) -> str:

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from certpca.plots.axes import name_rows
 from certpca.plots.palette import FOUND, PROVED, SOFT
 from certpca.results.component_set import ComponentSet
 from certpca.runtime.arrays import Indices, Vector
 
 MOST = 40  # features that fit, with their names
-LONGEST_NAME = 24
 ROW_HEIGHT = 0.17  # inches
 REACH = 0.45  # of the largest loading, in widths of a column
 
@@ -18,7 +18,7 @@ def draw(ax: Any, components: ComponentSet, *, most: int = MOST) -> None:
     """Draw components as columns and features as rows, at most so many, those with the largest loadings."""
     loadings = components.loadings
     rows = drawn_features(loadings, most)
-    names = _names(components)
+    names = names_of(components)
     for place in range(len(rows)):
         ax.axhline(place, color=SOFT, linewidth=0.3, alpha=0.4, zorder=0)
     part = loadings[rows]
@@ -30,10 +30,7 @@ def draw(ax: Any, components: ComponentSet, *, most: int = MOST) -> None:
         if at.size:
             label = f"{'positive' if sign > 0 else 'negative'} loading"
             ax.barh(at, scale * part[at, column], left=column + 1, height=0.75, color=colour, label=label, gid=name)
-    ax.set_yticks(range(len(rows)), [names.get(int(row), str(row)) for row in rows], fontsize=8)
-    for text in ax.get_yticklabels():
-        text.set_parse_math(False)  # a dollar sign in a name is a dollar sign
-    ax.set_ylim(len(rows) - 0.4, -0.6)
+    name_rows(ax, [names.get(int(row), str(row)) for row in rows])
     ax.set_xticks(range(1, loadings.shape[1] + 1))
     ax.set_xlim(0.5, loadings.shape[1] + 0.5)
     used = int(loadings.any(axis=1).sum())
@@ -56,10 +53,11 @@ def drawn_features(loadings: Vector, most: int) -> Indices:
     return np.asarray(kept[np.lexsort((-strength[kept, home], home))])
 
 
-def _names(components: ComponentSet) -> dict[int, str]:
+def names_of(components: ComponentSet) -> dict[int, str]:
+    """Return the names of the features that components use, where they have names."""
     names: dict[int, str] = {}
     for component in components.components:
         if component.names is not None:
             for index, name in zip(component.support.tolist(), component.names, strict=True):
-                names[index] = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+                names[index] = name
     return names

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from certpca.plots.axes import name_rows
 from certpca.plots.palette import FOUND, PROVED, SOFT
 
 
@@ -13,11 +14,9 @@ def draw(ax: Any, names: Sequence[str], loadings: Sequence[float], label: str, r
     places = np.arange(len(names))
     colours = [FOUND if loading >= 0 else PROVED for loading in loadings]
     ax.barh(places, loadings, color=colours, height=0.8)
-    ax.set_yticks(places, names, fontsize=8)
-    for text in ax.get_yticklabels():
-        text.set_parse_math(False)  # a dollar sign in a name is a dollar sign
-    ax.set_ylim(max(len(names), rows) - 0.4, -0.6)
+    name_rows(ax, names, rows)
     ax.axvline(0.0, color=SOFT, linewidth=0.8)
+    ax.set_axisbelow(True)
     ax.grid(visible=False, axis="y")
     ax.grid(visible=True, axis="x")
     ax.set_xlabel(label)

@@ -4,22 +4,29 @@ import argparse
 import sys
 from typing import Any
 
+from certpca.frontends.cli.constraint_options import add_constraint_options
 from certpca.frontends.cli.options import (
     add_checkpoint_option,
     add_data_options,
     add_proof_options,
     add_result_options,
 )
+from certpca.frontends.cli.result_files import JSON
 from certpca.frontends.cli.solver_options import add_solver_options, chosen_solver
 
 HELP = "prove an upper bound for a data file"
 READS_FILES = True
+EXAMPLES = (
+    "certpca certify data.csv -k 10 --target-gap 0.01 --time-limit 600 --output certificate.json",
+    "certpca certify cohort.bed -k 500 --maf 0.01 --missing mean --memory 1 --checkpoint states",
+)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Describe the options."""
     add_data_options(command)
     add_solver_options(command)
+    add_constraint_options(command)
     command.add_argument("--warm", metavar="FILE", help="start from an earlier certificate of the same data")
     command.add_argument("--no-branching", action="store_true", help="do not split regions of directions")
     command.add_argument(
@@ -27,7 +34,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     add_proof_options(command)
     add_checkpoint_option(command)
-    add_result_options(command, "the certificate")
+    add_result_options(command, "the certificate", (JSON,))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -56,5 +63,5 @@ def run(options: argparse.Namespace) -> int:
         proving=True,
         show=lambda certificate: print_certificate(certificate, sys.stdout),
         fields=fields,
-        writers={"output": save_certificate},
+        write=lambda certificate, files: files.write(certificate, save_certificate),
     )

@@ -8,13 +8,18 @@ from certpca.frontends.cli.options import (
     add_preparation_options,
     add_proof_options,
     add_result_options,
-    numbers,
     usage_error,
 )
+from certpca.frontends.cli.ranges import numbers
 from certpca.frontends.cli.solver_options import add_solver_options, chosen_solver
 
 HELP = "find several sparse components of a data file, one after the other or together"
 READS_FILES = True
+EXAMPLES = (
+    "certpca decompose data.csv -r 3 -k 10 --output set.json --output loadings.tsv",
+    "certpca decompose data.csv -r 3 -k 12,8,8 --together orthogonal --certify --output set.html",
+    "certpca decompose data.csv -r 4 --total 40 --together disjoint --plot components.png",
+)
 TOGETHER = ("greedy", "disjoint", "orthogonal", "uncorrelated", "shared")
 
 
@@ -82,5 +87,7 @@ def run(options: argparse.Namespace) -> int:
             **components_to_dict(found),
             "components": [solution_to_dict(solution) for solution in found.components],
         },
-        writers={"output": save_components, "plot": lambda found, file: save(file, "components", found)},
+        write=lambda found, files: files.write(found, save_components, files.with_scores, lambda some: (some, {})),
+        plot=lambda found, file: save(file, "components", found),
+        proved=lambda found: found.certificate is not None or any(found.certificates),
     )

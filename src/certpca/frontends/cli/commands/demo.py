@@ -9,6 +9,7 @@ DEMO_SPARSITY = 7
 
 HELP = "run every method on embedded data and compare them"
 READS_FILES = False
+EXAMPLES = ("certpca demo -k 5",)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:

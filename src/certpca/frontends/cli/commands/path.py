@@ -8,10 +8,15 @@ from certpca.frontends.cli.options import (
     add_proof_options,
     add_result_options,
 )
+from certpca.frontends.cli.result_files import JSON, TABLES
 from certpca.frontends.cli.solver_options import add_solver_options, chosen_solver
 
 HELP = "find sparse components for several sparsities at once"
 READS_FILES = True
+EXAMPLES = (
+    "certpca path data.csv --sparsities 5:50:5 --certify --plot path.png",
+    "certpca path data.csv --sparsities 1:10,20,50 --output path.json --output path.csv",
+)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -22,7 +27,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--plot", metavar="FILE", help="draw what is captured and proved (png, svg or pdf)")
     add_proof_options(command)
     add_checkpoint_option(command)
-    add_result_options(command, "the path")
+    add_result_options(command, "the path", (JSON, TABLES))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -30,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     from certpca.frontends.cli.command_run import run_on_file
     from certpca.plots import save
     from certpca.results.codec import solution_to_dict
-    from certpca.results.files import save_path
+    from certpca.results.files import path_head, save_path
     from certpca.verbs.path import path
 
     solver = chosen_solver(options)
@@ -39,6 +44,13 @@ def run(options: argparse.Namespace) -> int:
         lambda data, **given: path(data, options.sparsities, solver, certify=options.certify, **given),
         proving=options.certify,
         show=print,
-        fields=lambda found: {"solutions": [solution_to_dict(solution) for solution in found.solutions]},
-        writers={"output": save_path, "plot": lambda found, file: save(file, "path", found)},
+        fields=lambda found: {
+            **path_head(found),
+            "solutions": [solution_to_dict(solution) for solution in found.solutions],
+        },
+        write=lambda found, files: files.write(
+            found, save_path, lambda along: {"": along.to_frame(), "sparsities": along.summary_frame()}
+        ),
+        plot=lambda found, file: save(file, "path", found),
+        proved=lambda found: any(solution.certificate is not None for solution in found.solutions),
     )

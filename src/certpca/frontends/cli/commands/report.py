@@ -6,7 +6,7 @@ from typing import Any
 from certpca.frontends.cli.options import (
     SCALINGS,
     add_preparation_options,
-    numbers,
+    add_sparsities_option,
     preparation,
     seconds,
     usage_error,
@@ -16,6 +16,10 @@ from certpca.frontends.cli.reading_options import read_table, typed_again
 
 HELP = "write a report on a result: HTML, Markdown or a picture"
 READS_FILES = True
+EXAMPLES = (
+    "certpca report result.json --data data.csv",
+    "certpca report result.json --data data.csv --labels group --sparsities 5:50:5 --output report.html",
+)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -24,7 +28,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--data", metavar="FILE", help="the data: verifies the certificate and shows scores")
     add_preparation_options(command)
     command.add_argument("--path", metavar="FILE", help="JSON file written by path --output")
-    command.add_argument("--sparsities", type=numbers, metavar="5,10,20", help="compute and certify such a path now")
+    add_sparsities_option(command, text="compute and certify a path now")
     command.add_argument("--labels", metavar="FILE or NAME", help="labels of samples: a file, or a column of the data")
     command.add_argument(
         "--output", metavar="FILE", help="html, md, png or svg (default: the result's name with .html)"
@@ -60,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         certificate="" if solution.certificate is None else str(certificate_beside(options.result)),
         data=options.data or "",
         path=options.path or "",
-        data_options=tuple(_typed_again(options)),
+        data_options=tuple(data_options(options)),
         reading_options=tuple(typed_again(options)),
     )
     given: dict[str, Any] = {}
@@ -104,8 +108,9 @@ _ENDINGS = {"html": ".html", "markdown": ".md", "png": ".png", "svg": ".svg"}
 _TYPED_FLAGS = ("covariance", *SCALINGS)
 
 
-def _typed_again(options: argparse.Namespace) -> list[str]:
+def data_options(options: argparse.Namespace) -> list[str]:
     """Return the options about the data as one would type them."""
     typed = [f"--{flag}" for flag in _TYPED_FLAGS if getattr(options, flag.replace("-", "_"))]
     typed += ["--missing", options.missing] if options.missing != "error" else []
+    typed += ["--sample-weight", options.sample_weight] if options.sample_weight else []
     return [*typed, *typed_again(options)]

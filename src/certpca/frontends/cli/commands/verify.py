@@ -5,12 +5,23 @@ import sys
 from functools import partial
 from typing import Any
 
-from certpca.frontends.cli.options import SCALINGS, refuse_preparation, scale
+from certpca.frontends.cli.constraint_options import (
+    add_constraint_options,
+    add_weight_option,
+    constraints_given,
+    expected_constraints,
+    weights_given,
+)
+from certpca.frontends.cli.options import SCALINGS, refuse_preparation, scale, usage_error
 from certpca.frontends.cli.output import EXIT_REFUSED, complain, print_json
 from certpca.frontends.cli.reading_options import add_file_options, read_table
 
 HELP = "check a certificate against data, trusting nothing"
 READS_FILES = True
+EXAMPLES = (
+    "certpca verify certificate.json data.csv",
+    "certpca verify certificate.json data.csv -k 10 --correlation --max-gap 0.05",
+)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -41,6 +52,23 @@ def _add_expectations(command: argparse.ArgumentParser) -> None:
     expected.add_argument("--uncentred", action="store_true", help="column means not subtracted")
     expected.add_argument("--covariance", action="store_true", help="the file holds the matrix itself")
     expected.add_argument("--missing", choices=("error", "mean"), help="error: no missing values were filled")
+    expected.add_argument("--unconstrained", action="store_true", help="no constraints, and no sample weights")
+    add_weight_option(expected)
+    add_constraint_options(command)
+
+
+def _constraints(options: argparse.Namespace, table: Any) -> dict[str, Any]:
+    """Return the constraints and weights that are expected; what is not named is not compared."""
+    asked, weights = constraints_given(options, table.names), weights_given(options)
+    if options.unconstrained:
+        from certpca.results.constraints import FREE
+
+        if asked or weights:
+            msg = "--unconstrained expects no constraints and no weights, so none can be named"
+            raise usage_error(msg)
+        return {"constraints": FREE, "sample_weight": False}
+    expected = expected_constraints(options, table.names, int(table.data.shape[1])) if asked else None
+    return {**weights, **({} if expected is None else {"constraints": expected})}
 
 
 def _expected(options: argparse.Namespace) -> dict[str, Any]:
@@ -70,6 +98,7 @@ def run(options: argparse.Namespace) -> int:
     certificate = load_certificate(options.certificate)
     expected = _expected(options)
     table = read_table(options, options.file, certificate.reading)
+    expected |= _constraints(options, table)
     read_as = as_options(table.reading)
     try:
         if isinstance(certificate, SetCertificate):

@@ -13,6 +13,7 @@ from certpca.frontends.report.words import (
     number,
     percent_up,
     share_of_variance,
+    under_constraints,
 )
 from certpca.runtime import rounded
 
@@ -38,7 +39,8 @@ def blocks(facts: Facts) -> list[Block]:
         return [Paragraph(text + " What it says is left out here.")]
     meaning = Paragraph(
         "The optimum lies between what this component captures and the upper bound. The bound holds for every unit "
-        f"vector with at most {counted(certificate.sparsity, 'nonzero loading')}; it comes with evidence that "
+        f"vector with at most {counted(certificate.sparsity, 'nonzero loading')}{under_constraints(facts)}; it comes "
+        "with evidence that "
         "anyone can check against the data without trusting the program that found it."
     )
     gap = "below one millionth" if certificate_state(facts) == "optimal" else f"at most {percent_up(solution.gap)}"

@@ -1,19 +1,14 @@
 """The samples along this component and a second one."""
 
-from collections import Counter
-from collections.abc import Sequence
-
 import numpy as np
 
 from certpca.frontends.report.blocks import Block, Chart, Paragraph
-from certpca.frontends.report.escape import LONGEST_NAME, plain, shortened
+from certpca.frontends.report.escape import LONGEST_NAME, shortened
 from certpca.frontends.report.facts import Facts, Scores
 from certpca.frontends.report.words import counted, number, percent
 
 ORDER = 40
 TITLE = "Scores"
-MOST_GROUPS = 14
-LONGEST_LABEL = 32
 
 
 def applies(facts: Facts) -> bool:
@@ -41,7 +36,7 @@ def _second_component(scores: Scores) -> str:
 
 
 def _chart(facts: Facts, scores: Scores) -> Chart:
-    from certpca.plots.kinds.scores import shown
+    from certpca.plots.groups import grouped, shown
 
     first, second = scores.first, scores.second
     words, drawn = f"{counted(first.size, 'sample')}", shown(first.size).size
@@ -51,26 +46,9 @@ def _chart(facts: Facts, scores: Scores) -> Chart:
     words += f" and from {_rough(second.min())} to {_rough(second.max())} on component 2."
     ratios = (facts.solution.explained_variance_ratio, scores.second_ratio)
     axes = tuple(f"component {j} ({percent(ratio, 1)} of the variance)" for j, ratio in enumerate(ratios, 1))
-    groups, names = _groups(scores.labels, first.size)
+    groups, names = grouped(scores.labels, first.size)
     return Chart("Scores of the samples on two components", words, "scores", [first, second, groups, names, axes])
 
 
 def _rough(value: float) -> str:
     return number(float(f"{value:.3g}"))
-
-
-def _groups(labels: Sequence[str] | None, samples: int) -> tuple[list[int], list[str]]:
-    """Give the largest groups a number each, and all others -1; name and count them."""
-    if labels is None:
-        return [0] * samples, []
-    sizes = Counter(labels)
-    kept = sorted(sizes, key=lambda label: (-sizes[label], label))
-    if len(kept) > MOST_GROUPS:
-        kept = kept[: MOST_GROUPS - 1]
-    kept.sort()
-    names = [f"{plain(shortened(label, LONGEST_LABEL)) or '(none)'} ({sizes[label]:,})" for label in kept]
-    rest = samples - sum(sizes[label] for label in kept)
-    if rest:
-        names.append(f"{len(sizes) - len(kept)} other labels ({rest:,})")
-    places = {label: place for place, label in enumerate(kept)}
-    return [places.get(label, -1) for label in labels], names
