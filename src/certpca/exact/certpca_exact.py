@@ -993,6 +993,9 @@ def cell_bound(
     worst: int,
 ) -> int:
     """Return the larger of `worst` and the bound of a cell: a level for each group, the worst of all counts."""
+    vertices = list(corners(claim.sparsity, len(members[0]), ranges))
+    if not vertices:  # no supports are there
+        return worst
     p, w = len(members), len(basis[0])
     flats, levels = part.get("matrix", p, w * (w + 1) // 2).rows(), part.get("level", p).flat
     require(all(x >= 0 for x in levels), "a level is negative")
@@ -1006,7 +1009,7 @@ def cell_bound(
         found += [level.cover(problem.factor[i]) for i in members[b]]
     covers = Covers(found, slack_of(found))
     rest = covers.slack + problem.epsilon
-    for counts in corners(claim.sparsity, len(members[0]), ranges):
+    for counts in vertices:
         total = covers.total
         for count, matrix in zip(counts, matrices, strict=True):
             total = plus(total, matrix, count)
