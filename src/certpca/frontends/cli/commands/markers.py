@@ -11,8 +11,8 @@ from certpca.frontends.cli.reading_options import add_file_options, read_table
 HELP = "list the markers of a result on genotypes: places, alleles, loadings, and which are proved"
 READS_FILES = True
 EXAMPLES = (
-    "certpca solve cohort.bed -k 20 --missing mean --clump-r2 0.2 --certify --output panel.json",
-    "certpca markers panel.json cohort.bed --output markers.tsv --eigenvec cohort.eigenvec --plot markers.png",
+    "certpca markers panel.json cohort.bed --output markers.tsv --plot markers.png",
+    "certpca markers panel.json cohort.bed --eigenvec cohort.eigenvec",
 )
 
 
