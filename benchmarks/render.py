@@ -187,6 +187,25 @@ def together() -> str | None:
     return "\n".join(lines)
 
 
+def sets_many_features() -> str | None:
+    """Return the gaps of sets of components among many features."""
+    found = _results("sets_many_features")
+    if found is None:
+        return None
+    lines = [
+        "| data | samples x features | together | components | features each | proved gap of the set | certificate "
+        "| seconds | verify s | peak GiB |",
+        "|---|--:|---|--:|--:|--:|---|--:|--:|--:|",
+    ]
+    for row in found["rows"]:
+        lines.append(
+            f"| {row['name']} | {row['samples']:,} x {row['size']:,} | {row['problem']} | {row['components']} "
+            f"| {row['sparsity']:,} | {_gap(row)} | `{row['kind']}` | {row['seconds']:.1f} "
+            f"| {row['verify_seconds']:.1f} | {row['peak_gib']:.1f} |"
+        )
+    return "\n".join(lines)
+
+
 NAMES = {"snp500": "stocks"}
 
 
@@ -216,6 +235,54 @@ def versions() -> str | None:
         lines.append(f"| {words[row['case']]} | {before['seconds']:.3g} | {after['seconds']:.3g} | {change} | {gap} |")
         if "verify_seconds" in after:
             lines.append(f"| its `verify` | {before['verify_seconds']:.3g} | {after['verify_seconds']:.3g} | | |")
+    return "\n".join(lines)
+
+
+def auto_speed() -> str | None:
+    """Return what the default captures beside the quickest solver and beside itself before."""
+    found, before = _results("auto"), _results("auto_before")
+    if found is None:
+        return None
+    known = {(row["data"], row["sparsity"]): row["auto"] for row in (before or {"rows": []})["rows"] if "auto" in row}
+    lines = [
+        "| data | features | k | `auto` f | s | walks (vectors) | `svd-threshold` f | s | `auto` before: s "
+        "| objective, now / before − 1 |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for row in found["rows"]:
+        if "auto" not in row:
+            continue
+        auto, quick = row["auto"], row["svd-threshold"]
+        old = known.get((row["data"], row["sparsity"]))
+        change = "– | –" if old is None else f"{old['seconds']:.3g} | {auto['objective'] / old['objective'] - 1:.1e}"
+        lines.append(
+            f"| {row['data']} | {row['features']:,} | {row['sparsity']:,} | {auto['f']:.6f} | {auto['seconds']:.3g} "
+            f"| {auto['walks']} ({auto['vectors']}) | {quick['f']:.6f} | {quick['seconds']:.3g} | {change} |"
+        )
+    return "\n".join(lines)
+
+
+def threads() -> str | None:
+    found = _results("threads")
+    if found is None:
+        return None
+    lines = ["| job | one thread s | as installed s | ratio |", "|---|--:|--:|--:|"]
+    lines += [
+        f"| {row['job']} | {row['one']:.3g} | {row['default']:.3g} | {row['ratio']:.2f} |" for row in found["rows"]
+    ]
+    return "\n".join(lines)
+
+
+def memory() -> str | None:
+    found = _results("memory")
+    if found is None:
+        return None
+    lines = ["| data | MB | job | MB taken, data included | times the data beyond 100 MB |", "|---|--:|---|--:|--:|"]
+    lines += [
+        f"| {row['data']}, k = {row['sparsity']} | {row['bytes'] / 1e6:.3g} | `{row['job']}` "
+        f"| {row['taken'] / 1e6:.0f} | {max(row['times'], 0):.1f} |"
+        for row in found["rows"]
+    ]
     return "\n".join(lines)
 
 
@@ -455,10 +522,42 @@ def _limited(row: dict[str, Any] | None) -> str:
     return f"{row['seconds']:.1f}" if row["seconds"] <= allowed else f"**{row['seconds']:.1f}**"
 
 
+def exact() -> str | None:
+    """Return what the exact checker confirms, and how long it takes."""
+    found = _results("exact")
+    if found is None:
+        return None
+    lines = ["| data | features | k | kind | gap | ours, s | exact, s | |", "|---|--:|---|---|--:|--:|--:|---|"]
+    for row in found["rows"]:
+        k = row["sparsity"] if isinstance(row["sparsity"], int) else ", ".join(map(str, row["sparsity"]))
+        what = f"{k} {row['problem']}" if row["problem"] else k
+        times = f"{row['first_seconds']:.2f} | {row['exact_seconds']:.1f}"
+        end = "**not confirmed**" if row["refused"] else "confirmed"
+        lines.append(
+            f"| {row['data']} | {row['features']} | {what} | {row['kind']} | {row['gap']:.1e} | {times} | {end} |"
+        )
+    return "\n".join(lines)
+
+
+def agreement() -> str | None:
+    """Return how often the two checkers say the same, by kind."""
+    found = _results("agreement")
+    if found is None:
+        return None
+    verdicts = list(dict.fromkeys(["both accept", "both refuse", *(row["verdict"] for row in found["rows"])]))
+    kinds = sorted({row["kind"] for row in found["rows"]})
+    lines = [f"| kind | {' | '.join(verdicts)} |", "|---|" + "--:|" * len(verdicts)]
+    for kind in kinds:
+        cells = [sum(r["count"] for r in found["rows"] if (r["kind"], r["verdict"]) == (kind, v)) for v in verdicts]
+        lines.append(f"| {kind} | {' | '.join(str(cell or '–') for cell in cells)} |")
+    said = f"{found['cases']:,} certificates of {found['problems']:,} problems: {found['disagreements']} disagreements"
+    return f"{said}, {found['false']} false bounds accepted.\n\n" + "\n".join(lines)
+
+
 TABLES: dict[str, dict[str, Callable[[], str | None]]] = {
     "README.md": {"peers": peers, "certificates": certificates},
     "docs/semidefinite.md": {"ladder": ladder, "constants": constants},
-    "docs/branching.md": {"optimal": optimal, "together": together},
+    "docs/branching.md": {"optimal": optimal, "together": together, "sets-many": sets_many_features},
     "docs/large_data.md": {
         "packed-file": packed_file,
         "packed-cut": packed_cut,
@@ -468,9 +567,18 @@ TABLES: dict[str, dict[str, Callable[[], str | None]]] = {
         "dask-killed": dask_killed,
         "dask-forms": dask_forms,
     },
-    "docs/costs.md": {"path": path_cost, "kernel": kernel, "device": device, "versions": versions},
+    "docs/costs.md": {
+        "auto": auto_speed,
+        "threads": threads,
+        "memory": memory,
+        "path": path_cost,
+        "kernel": kernel,
+        "device": device,
+        "versions": versions,
+    },
     "docs/limits.md": {"limits": limits},
     "docs/gaps.md": {"gaps": gaps},
+    "docs/exact.md": {"exact": exact, "agreement": agreement},
 }
 
 

@@ -145,7 +145,12 @@ def spread(points: np.ndarray) -> float:
 
 def render(result: dict[str, Any]) -> None:
     """Write the page and its pictures."""
-    lines = [f"# {TITLE}", "", "Every number here is written by `python -m experiments components`."]
+    lines = [
+        f"# {TITLE}",
+        "",
+        "Every number here is written by `python -m experiments components`. How many components and",
+    ]
+    lines.append("features to ask for: [how_many.md](how_many.md). Every plot: [gallery.md](gallery.md).")
     lines += ["", *_several(result["deflations"]), "", *render_sets(result["together"])]
     lines += ["", *_paths(result["paths"])]
     lines += ["", *_kernels(result["kernel"])]

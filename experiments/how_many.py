@@ -1,18 +1,20 @@
 """How many components, how many features, and which are found again: five data sets, with every number."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import certpca
 from certpca.plots import draw
+from certpca.verbs.choose_components import ComponentMethod
 from experiments import data, pages
 from experiments.running import SEED, Run
 
 TITLE = "How many components, how many features, and which are found again"
 NEEDS = ("expr_alon",)
-METHODS = ("parallel", "gavish-donoho", "marchenko-pastur")
+METHODS: tuple[ComponentMethod, ...] = ("parallel", "gavish-donoho", "marchenko-pastur")
 PIT_PROPS = 180  # samples behind the correlation matrix
 SHARES = (0.8, 0.9)
 HALVES = 50
@@ -30,14 +32,18 @@ def compute(run: Run) -> dict[str, Any]:
         "Alon": genes,
     }
     components = {
-        name: run.part(f"components: {name}", lambda make=make: _components(make())) for name, make in made.items()
+        name: run.part(f"components: {name}", partial(_asked, _components, make)) for name, make in made.items()
     }
-    chosen = {name: run.part(f"features: {name}", lambda make=made[name]: _features(make())) for name in STABLE}
+    chosen = {name: run.part(f"features: {name}", partial(_asked, _features, made[name])) for name in STABLE}
     again = {
-        name: run.part(f"stability: {name}", lambda make=made[name], k=k: _stability(make(), k, run.quick))
-        for name, k in STABLE.items()
+        name: run.part(f"stability: {name}", partial(_asked, _stability, made[name], sparsity, run.quick))
+        for name, sparsity in STABLE.items()
     }
     return {"components": components, "features": chosen, "stability": again}
+
+
+def _asked(question: Callable[..., Any], make: Callable[[], Any], *more: Any) -> Any:
+    return question(make(), *more)
 
 
 def genes() -> Any:

@@ -172,7 +172,9 @@ def render(rows: list[dict[str, Any]]) -> None:
         "Pruning is the usual one:",
         "from left to right, a variant is kept if its squared correlation r² with each of the last "
         f"{WINDOW} kept ones of its chromosome is below {CORRELATION}.",
-        "Pruning and components see no labels. Shares are of all common variants, before pruning.",
+        "Pruning and components see no labels. Shares are of all common variants, before pruning. In .bed and "
+        ".pgen files, `clump_r2` (`--clump-r2`)",
+        "does the like while they are read: [marker panels](genetics.md).",
         "",
         "What was tried: the limit for r² is what geneticists use, but it was settled after silhouettes "
         "had been seen for "

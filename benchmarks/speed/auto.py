@@ -3,9 +3,10 @@
     python -m benchmarks.speed.auto [--only NAME ...] [--at K ...] [--before]
 
 Each case is a process of its own with one thread, as in the league table of peers; data are loaded and centred
-before the clock starts, short solves are repeated and the shortest time counts. A walk is one question that goes over all data: a
-product with a panel, or columns of the matrix. Results go to benchmarks/results/auto.json, with --before to auto_before.json: run
-that with PYTHONPATH leading to the version to compare with. `python -m benchmarks.render` writes the table in docs/costs.md.
+before the clock starts, short solves are repeated and the shortest time counts. A walk is one question that goes over
+all data, there, back or both: a product with a panel, or columns of the matrix; small matrices that are formed have
+none. Results go to benchmarks/results/auto.json, with --before to auto_before.json: run that with PYTHONPATH leading to
+the version to compare with. `python -m benchmarks.render` writes the table in docs/costs.md.
 """
 
 import argparse
@@ -109,7 +110,7 @@ def run(name: str, sparsity: int) -> dict[str, Any]:
     row: dict[str, Any] = {"data": name, "features": operator.size, "sparsity": sparsity}
     for solver in SOLVERS:
         certpca.solve(certpca.pitprops(), 3, solver)  # what is imported and compiled is ready
-        times = []
+        times: list[float] = []
         while not times or (times[0] < SHORT and len(times) < REPEATS):
             begin = time.perf_counter()
             solution = certpca.solve(operator, sparsity, solver)

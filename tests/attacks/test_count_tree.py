@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from certpca import CertificateError
 from certpca.checker.data import Prepared, prepare
-from certpca.checker.level_points import largest_of, sum_of_duals
+from certpca.checker.large_eigenvalues import largest_of
+from certpca.checker.level_points import sum_of_duals
 from certpca.checker.levels import level_of
 from certpca.checker.rules import count_tree
 from certpca.results.certificate import Source

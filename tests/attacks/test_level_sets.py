@@ -6,7 +6,7 @@ from floating-point optima, so that they capture all but the square of a roundin
 
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,23 @@ from hypothesis import strategies as st
 
 from certpca import CertificateError
 from certpca.checker.data import Prepared, prepare
+from certpca.checker.large_eigenvalues import largest_of
 from certpca.checker.level_factors import level_vectors
-from certpca.checker.level_points import largest_of
+from certpca.checker.level_points import level_point_of
 from certpca.checker.levels import level_of, prices_of
 from certpca.checker.set_rules import rules
+from certpca.checker.set_rules.priced_regions import _bounds
 from certpca.results.certificate import Source
 from certpca.results.set_certificate import SetCertificate
 from tests.attacks.exact_arithmetic import FORMS, KINDS, Exact, exact, sources
 from tests.attacks.test_l0_level import absurd, data, definite, evidence_for, exact_level, ordinary, rational
 
-PROBLEM_OF = {"shared-level": "shared", "uncorrelated-level": "uncorrelated", "priced-level": "disjoint"}
+PROBLEM_OF = {
+    "shared-level": "shared",
+    "uncorrelated-level": "uncorrelated",
+    "priced-level": "disjoint",
+    "priced-regions": "disjoint",
+}
 MANY = 60  # choices of supports that are looked at
 
 Loadings = list[list[Fraction]]  # y_t with x_t = N^1/2 y_t, over all features
@@ -143,7 +150,7 @@ def _span_captures(pencil: Pencil, columns: Loadings) -> Fraction:
 def with_more(rng: np.random.Generator, kind: str, prepared: Prepared, scale: float) -> dict[str, Any]:
     """Return a level, with prices or lifted directions that are sensible or absurd."""
     evidence = evidence_for(rng, prepared.depth, scale)
-    if kind == "priced-level":
+    if kind in ("priced-level", "priced-regions"):
         if rng.random() < 0.15:
             return evidence
         priced = np.flatnonzero(rng.random(prepared.size) < 0.7)
@@ -156,8 +163,48 @@ def with_more(rng: np.random.Generator, kind: str, prepared: Prepared, scale: fl
     return evidence | {"lifted": lifted}
 
 
+def in_regions(
+    rng: np.random.Generator, prepared: Prepared, evidence: dict[str, Any], scale: float
+) -> tuple[dict[str, Any], Any]:
+    """Return the evidence of a cover by random regions, of which the first has the level given, and its tree."""
+    rays = rng.standard_normal((int(rng.integers(3, 8)), prepared.depth)) + 0.01
+    found = {name: evidence[name] for name in ("directions", "priced", "prices") if name in evidence} | {"rays": rays}
+    width = np.asarray(evidence["directions"]).shape[1]
+    leaves = 0
+
+    def node(path: list[tuple[int, int]], depth: int) -> dict[str, Any]:
+        nonlocal leaves
+        if depth > 2 or rng.random() < 0.3:
+            own = evidence if leaves == 0 else {**evidence_for(rng, prepared.depth, scale)}
+            if np.asarray(own["directions"]).shape[1] != width:
+                own = evidence
+            sigmas = scale * rng.exponential(size=len(path)) * (rng.random(len(path)) < 0.7)
+            sigmas = sigmas if rng.random() < 0.8 else np.nan_to_num(np.abs(absurd(rng, (len(path),))))
+            parts = {name: own[name] for name in ("matrix", "level", "frame", "weights")}
+            found.update({f"leaf{leaves}_{name}": value for name, value in {**parts, "sigmas": sigmas}.items()})
+            leaves += 1
+            return {"leaf": leaves - 1}
+        middle = [int(cut) for cut in rng.choice([-1, 1], 2) * rng.integers(1, len(rays) + 1, 2)]
+        if path and rng.random() < 0.5:
+            begin, end = path[rng.integers(len(path))]
+        else:
+            begin = int(rng.integers(1, len(rays) + 1))
+            end = -begin
+        cuts = [begin, *middle[: int(rng.integers(1, 3))], end]
+        children = [node([*path, pair], depth + 1) for pair in pairwise(cuts)]
+        return {"cuts": cuts, "children": children}
+
+    tree = node([], 0)
+    return found, tree
+
+
 def drafted(
-    kind: str, size: int, sparsities: tuple[int, ...], evidence: dict[str, Any], problem: str | None = None
+    kind: str,
+    size: int,
+    sparsities: tuple[int, ...],
+    evidence: dict[str, Any],
+    problem: str | None = None,
+    tree: Any = None,
 ) -> SetCertificate:
     return SetCertificate(
         kind=kind,
@@ -171,6 +218,7 @@ def drafted(
         supports=(),
         loadings=(),
         evidence=evidence,
+        tree=tree,
     )
 
 
@@ -200,7 +248,10 @@ def test_no_evidence_proves_too_much(seed: int, kind: str, table: str, form: str
     try:
         with np.errstate(all="ignore"):
             prepared = prepare(source)
-            certificate = drafted(kind, size, sparsities, with_more(rng, kind, prepared, scale))
+            evidence, tree = with_more(rng, kind, prepared, scale), None
+            if kind == "priced-regions":
+                evidence, tree = in_regions(rng, prepared, evidence, scale)
+            certificate = drafted(kind, size, sparsities, evidence, tree=tree)
             bound = rules()[kind].prove(prepared, certificate, 0.0).bound
     except CertificateError:
         return
@@ -221,7 +272,7 @@ def test_the_property_could_fail(kind: str, rng: np.random.Generator) -> None:
     direction = np.linalg.svd(columns)[0][:, :1]
     level = float((columns[:, 2] @ direction[:, 0]) ** 2) * prepared.unit
     more: dict[str, Any] = {"lifted": np.zeros((prepared.depth, 0))}
-    if kind == "priced-level":
+    if kind in ("priced-level", "priced-regions"):
         more = {"priced": np.arange(2), "prices": np.full(2, 0.01 * level)}
     evidence = {
         "directions": direction,
@@ -231,7 +282,16 @@ def test_the_property_could_fail(kind: str, rng: np.random.Generator) -> None:
         "weights": np.array([level, 1e-6 * level]),
         **more,
     }
-    certificate = drafted(kind, 4, (2,), evidence)
+    tree = None
+    if kind == "priced-regions":  # a wedge with the best direction, and one without it
+        beside = np.linalg.svd(columns)[0][:, 1]
+        rays = np.array([direction[:, 0] + beside, direction[:, 0] - beside])
+        leaf = {name: evidence.pop(name) for name in ("matrix", "level", "frame", "weights")}
+        for number in range(2):
+            evidence |= {f"leaf{number}_{name}": value for name, value in leaf.items()}
+            evidence[f"leaf{number}_sigmas"] = np.array([0.0])
+        evidence["rays"], tree = rays, {"cuts": [1, 2, -1], "children": [{"leaf": 0}, {"leaf": 1}]}
+    certificate = drafted(kind, 4, (2,), evidence, tree=tree)
     proved = Fraction(rules()[kind].prove(prepared, certificate, 0.0).bound) * Fraction(prepared.unit)
     best = max(feasible(PROBLEM_OF[kind], judge, (2,), rng))
     assert proved * Fraction(2, 3) < best <= proved
@@ -302,6 +362,70 @@ def test_evidence_that_is_none_is_refused(
     certificate = drafted(kind, 9, (3, 3), {**ordinary(prepared), **more, **change})
     with pytest.raises(CertificateError, match=why):
         rules()[kind].prove(prepared, certificate, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_direction_of_a_region_is_worth_more_than_its_bound(seed: int) -> None:
+    """With weights as large as the bound, a region whose sign is wrong would be caught."""
+    rng = np.random.default_rng(seed)
+    table = 4 * np.outer(rng.standard_normal(5), rng.standard_normal(12)) + rng.standard_normal((5, 12))
+    prepared = prepare(Source("data", table))
+    columns, unit = prepared.block(slice(0, 12)), prepared.unit
+    prices = np.where(rng.random(12) < 0.5, 0.05, 0.0) * float((columns**2).sum(axis=0).max())
+    level = ordinary(prepared) | {"level": np.float64(0.02 * unit)}
+    priced = np.flatnonzero(prices)
+    shared = {"directions": level["directions"], "priced": priced, "prices": prices[priced] * unit}
+    angles = np.pi * (np.arange(4) + 0.5) / 4
+    plane = np.linalg.svd(columns)[0][:, :2]
+    rays = (plane @ np.array([np.cos(angles), np.sin(angles)])).T
+    cuts, tight = [1, 2, 3, 4, -1], 0
+    directions = rng.standard_normal((5, 4000))
+    directions[:, :3000] = plane @ rng.standard_normal((2, 3000)) + 0.1 * directions[:, :3000]
+    directions /= np.linalg.norm(directions, axis=0)
+    worth = np.sort(np.maximum((columns.T @ directions) ** 2 - prices[:, None], 0.0), axis=0)[-4:].sum(axis=0)
+    whole = float(largest_of(*level_point_of(prepared, {**level, **shared}).matrix(4)))
+    for place, pair in enumerate(pairwise(cuts)):
+        own = {**level, **shared, "sigmas": np.array([0.5 * whole * unit])}
+        bound = _bounds(prepared, own, rays, [pair], {4: 0.0})[4]
+        first, second = rays[pair[0] - 1], np.sign(pair[1]) * rays[abs(pair[1]) - 1]
+        inside = (first @ directions) * (second @ directions) <= 0
+        assert inside.any(), place
+        assert worth[inside].max() <= bound
+        tight += bound < worth.max()  # so the region matters: elsewhere directions are worth more
+    assert tight or seed in (14, 17, 18)
+
+
+@pytest.mark.parametrize(
+    ("tree", "change", "why"),
+    [
+        ({"cuts": [1, 2], "children": [{"leaf": 0}]}, {}, "cover"),
+        ({"cuts": [1, 2, 1], "children": [{"leaf": 0}, {"leaf": 1}]}, {}, "cover"),
+        ({"cuts": [1, 2, -1], "children": [{"leaf": 0}, {"leaf": 0}]}, {}, "twice"),
+        ({"cuts": [1, 2, -1], "children": [{"leaf": 0}]}, {}, "number of children"),
+        ({"cuts": [1, 9, -1], "children": [{"leaf": 0}, {"leaf": 1}]}, {}, "not there"),
+        ({"cuts": [1, 2, -1], "children": [{"leaf": 0}, {"leaf": 7}]}, {}, "lack"),
+        ({"leaf": 0}, {}, "number of weights"),
+        (None, {"leaf0_sigmas": np.array([-1e-9])}, "negative"),
+        (None, {"leaf0_sigmas": np.array([np.nan])}, "not finite"),
+        (None, {"leaf1_level": np.float64(-1.0)}, "negative"),
+        (None, {"rays": np.ones((2, 3))}, "wrong length"),
+        (None, {"rays": np.zeros((2, 4))}, "too short"),
+        (None, {"prices": np.array([0.1, -1.0])}, "negative"),
+    ],
+)
+def test_a_cover_that_is_none_is_refused(rng: np.random.Generator, tree: Any, change: dict[str, Any], why: str) -> None:
+    prepared = prepare(Source("data", np.where(rng.random((4, 9)) < 0.5, -0.9, 0.9)))
+    level = ordinary(prepared)
+    evidence = {"directions": level["directions"], "priced": np.array([2, 5]), "prices": np.array([0.1, 0.2])}
+    evidence["rays"] = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]])
+    for number in range(2):
+        evidence |= {f"leaf{number}_{name}": level[name] for name in ("matrix", "level", "frame", "weights")}
+        evidence[f"leaf{number}_sigmas"] = np.array([0.1])
+    good = {"cuts": [1, 2, -1], "children": [{"leaf": 0}, {"leaf": 1}]}
+    rule = rules()["priced-regions"]
+    assert rule.prove(prepared, drafted("priced-regions", 9, (3, 3), evidence, tree=good), 0.0).bound > 0
+    with pytest.raises(CertificateError, match=why):
+        rule.prove(prepared, drafted("priced-regions", 9, (3, 3), {**evidence, **change}, tree=tree or good), 0.0)
 
 
 def test_prices_are_part_of_what_is_remembered(rng: np.random.Generator) -> None:

@@ -43,6 +43,30 @@ def test_quadratic_form_is_that_of_the_matrix(operator, matrix):
     assert operator.quadratic_form(support, loadings) == pytest.approx(expected, rel=1e-9)
 
 
+def test_questions_about_few_features_agree_with_the_matrix(operator, matrix):
+    rng = np.random.default_rng(1)
+    supports = np.array([[0, 3, 5], [1, 4, 7], [3, 5, 11]])
+    loadings = rng.standard_normal(supports.shape)
+    panel = np.zeros((3, operator.size))
+    np.put_along_axis(panel, supports, loadings, axis=1)
+    images = operator.images(supports, loadings)
+    np.testing.assert_allclose(images, panel @ matrix, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        operator.captured(supports, loadings), np.einsum("ij,ij->i", panel @ matrix, panel), rtol=1e-4, atol=1e-5
+    )
+    rows, columns = np.array([2, 9]), np.array([1, 2, 8])
+    np.testing.assert_allclose(operator.entries(rows, columns), matrix[np.ix_(rows, columns)], rtol=1e-4, atol=1e-5)
+    assert operator.numbers > 0
+    assert (operator.walks > 0) == operator.cost.reads
+
+
+def test_products_of_the_transposed_factor_are_those_of_the_factor(operator):
+    factor = operator.factor()
+    scores = operator.adopt(np.random.default_rng(2).standard_normal((factor.depth, 2)))
+    expected = to_vector(factor.transposed_times(scores))
+    np.testing.assert_allclose(to_vector(operator.transposed_times(scores)), expected, rtol=1e-3, atol=1e-4)
+
+
 def test_scores_are_those_of_the_samples(operator):
     support, loadings = np.array([1, 4, 7]), np.array([0.6, 0.0, -0.8])
     if operator.rows is None:

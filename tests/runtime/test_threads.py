@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from certpca.runtime.threads import share_out, slots_for
+from certpca.runtime import threads as module
+from certpca.runtime.threads import one_thread_each, share_out, slots_for, threads_allowed, threads_for
 
 
 @pytest.fixture(autouse=True)
@@ -177,3 +178,52 @@ def test_ctrl_c_at_any_moment_does_not_hang() -> None:
         moment += 1
     assert sorted(done) == list(range(parts))
     assert moment > 5 * parts  # every line for every part
+
+
+def blas_threads() -> list[int]:
+    from threadpoolctl import threadpool_info
+
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+def test_blas_has_one_thread_for_small_data_and_gets_the_others_back() -> None:
+    import scipy.linalg  # noqa: F401
+
+    before = blas_threads()
+    with threads_for(1e5):
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == before
+    for numbers in (10, 1e8):
+        with threads_for(numbers):
+            assert blas_threads() == before
+
+
+def test_blas_threads_come_back_whoever_ends_last() -> None:
+    import scipy.linalg  # noqa: F401
+
+    before = blas_threads()
+    first, second = threads_for(1e5), one_thread_each(2, 1.0)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(blas_threads()) == {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == before
+
+
+@pytest.mark.parametrize(("name", "said", "allowed"), [("NUMBA_NUM_THREADS", "3", 3), ("OMP_NUM_THREADS", "5,2", 5)])
+def test_threads_are_those_that_the_user_set(
+    monkeypatch: pytest.MonkeyPatch, name: str, said: str, allowed: int
+) -> None:
+    for other in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(other, raising=False)
+    monkeypatch.setenv(name, said)
+    assert threads_allowed() == allowed
+
+
+@pytest.mark.parametrize(("text", "cores"), [("150000 100000", 2), ("max 100000", sys.maxsize), ("", sys.maxsize)])
+def test_threads_are_no_more_than_a_container_may_use(tmp_path: Any, text: str, cores: int) -> None:
+    file = tmp_path / "cpu.max"
+    file.write_text(text)
+    assert module._quota(file) == cores
+    assert module._quota(tmp_path / "none") == sys.maxsize

@@ -29,3 +29,47 @@ def test_finds_a_small_block_the_leading_eigenvector_does_not_see(seed):
     thresholded = certpca.solve(data, 15, "svd-threshold")
     assert found.support.tolist() == block.tolist()
     assert thresholded.objective < found.objective * 0.8
+
+
+def test_effort_finds_no_less():
+    rng = np.random.default_rng(8)
+    data = rng.standard_normal((60, 900)) * np.exp(0.3 * rng.standard_normal(900))
+    plain = certpca.solve(data, 12)
+    more = certpca.solve(data, 12, certpca.solver_named("auto", effort=3))
+    assert more.objective >= plain.objective * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("effort", [0, -1])
+def test_effort_must_be_positive(effort):
+    with pytest.raises(certpca.InvalidProblemError, match="effort must be positive"):
+        certpca.solver_named("auto", effort=effort)
+
+
+def test_ends_early_where_nothing_better_is_left():
+    """One direction explains nearly everything, so that its largest entries are the answer."""
+    rng = np.random.default_rng(2)
+    direction = rng.standard_normal(600) + 3.0
+    data = np.outer(rng.standard_normal(100), direction) + 1e-4 * rng.standard_normal((100, 600))
+    steps: list[certpca.Step] = []
+    found = certpca.solve(data, 20, listener=steps.append)
+    assert found.support.tolist() == np.sort(np.argsort(-np.abs(direction))[:20]).tolist()
+    assert len(steps) <= 1
+
+
+def test_features_of_little_variance_can_be_chosen_in_the_end():
+    """Supports are looked for among features of some variance, and then improved among all."""
+    rng = np.random.default_rng(3)
+    data = rng.standard_normal((300, 2000)) * 0.01
+    hidden = rng.standard_normal(300)
+    data[:, :4] += np.outer(hidden, [2.0, 2.0, 2.0, 2.0])
+    data[:, 4:9] += np.outer(hidden, [0.2] * 5)
+    assert certpca.solve(data, 9).support.tolist() == list(range(9))
+
+
+@pytest.mark.parametrize("steps", range(1, 25, 3))
+def test_any_limit_on_steps_leaves_an_answer(steps):
+    rng = np.random.default_rng(6)
+    data = rng.standard_normal((40, 700))
+    found = certpca.solve(data, 10, budget=certpca.Budget(steps=steps))
+    assert found.support.size == 10
+    assert found.objective > 0

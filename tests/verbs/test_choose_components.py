@@ -17,7 +17,8 @@ def planted(rows: int, size: int, count: int, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     directions = np.linalg.qr(rng.standard_normal((size, count)))[0] if count else np.zeros((size, 0))
     strength = 3 * np.sqrt(1 + size / rows)
-    return rng.standard_normal((rows, size)) + strength * rng.standard_normal((rows, count)) @ directions.T
+    noise = rng.standard_normal((rows, size))
+    return np.asarray(noise + strength * rng.standard_normal((rows, count)) @ directions.T)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -106,6 +107,14 @@ def test_settings_without_meaning_are_refused(data: str, settings: dict[str, Any
     given = {"rows": planted(60, 20, 1), "matrix": certpca.pitprops(), "few": np.eye(2)}[data]
     with pytest.raises(InvalidProblemError, match=message):
         certpca.choose_components(given, **settings)
+
+
+def test_data_that_stay_in_a_file_are_answered_with_another_method(tmp_path):
+    np.save(tmp_path / "data.npy", planted(60, 20, 1))
+    there = certpca.open_npy(tmp_path / "data.npy")
+    with pytest.raises(InvalidProblemError, match='in a file that is read by columns; use method="gavish-donoho"'):
+        certpca.choose_components(there)
+    assert certpca.choose_components(there, method="gavish-donoho").n_components == 1
 
 
 def test_plot_marks_the_recommendation():

@@ -9,7 +9,7 @@ safe side. The checker knows nothing of this: it sees data and certificates in t
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from certpca.results.solution import Solution
 from certpca.runtime.rounded import times_two_to
 
 DETAILS = ("low_rank_objective",)
+Claim = TypeVar("Claim", bound=Certificate | SetCertificate)
 
 
 class NearExaminer:
@@ -50,8 +51,6 @@ class NearExaminer:
     def check(self, certificate: SetCertificate) -> SetProof: ...
     def check(self, certificate: Certificate | SetCertificate) -> Proof | SetProof:
         """Recompute what a certificate proves, and refuse it if it claims more."""
-        if isinstance(certificate, SetCertificate):
-            return self._near(self._examiner.check(set_in_data_units(certificate, self._power)))
         return self._near(self._examiner.check(in_data_units(certificate, self._power)))
 
     @overload
@@ -60,8 +59,6 @@ class NearExaminer:
     def examine(self, certificate: SetCertificate) -> SetProof: ...
     def examine(self, certificate: Certificate | SetCertificate) -> Proof | SetProof:
         """Recompute what the evidence of a certificate proves, whatever it claims."""
-        if isinstance(certificate, SetCertificate):
-            return self._near(self._examiner.examine(set_in_data_units(certificate, self._power)))
         return self._near(self._examiner.examine(in_data_units(certificate, self._power)))
 
     @overload
@@ -153,27 +150,15 @@ def solution_of_whole(solution: Solution, within: Within | None) -> Solution:
     )
 
 
-def in_data_units(certificate: Certificate, power: int) -> Certificate:
-    """Return a certificate for the matrix times 2 to the power."""
+def in_data_units(certificate: Claim, power: int) -> Claim:
+    """Return a certificate, of one component or several, for the matrix times 2 to the power."""
     if power == 0:
         return certificate
     return replace(
         certificate,
         upper_bound=times_two_to(certificate.upper_bound, power, math.inf),
         objective=times_two_to(certificate.objective, power, 0.0),
-        evidence=_evidence_in(certificate.evidence, _forms(rules(), certificate.kind), power),
-    )
-
-
-def set_in_data_units(certificate: SetCertificate, power: int) -> SetCertificate:
-    """Return a certificate of several components for the matrix times 2 to the power."""
-    if power == 0:
-        return certificate
-    return replace(
-        certificate,
-        upper_bound=times_two_to(certificate.upper_bound, power, math.inf),
-        objective=times_two_to(certificate.objective, power, 0.0),
-        evidence=_evidence_in(certificate.evidence, _forms(set_rules(), certificate.kind), power),
+        evidence=_evidence_in(certificate.evidence, _forms(certificate.kind), power),
     )
 
 
@@ -193,9 +178,9 @@ def solution_in_data_units(solution: Solution, power: int) -> Solution:
     )
 
 
-def _forms(known: Mapping[str, Any], kind: str) -> Forms:
-    rule = known.get(kind)
-    return {} if rule is None else rule.EVIDENCE
+def _forms(kind: str) -> Forms:
+    known: dict[str, Any] = {**rules(), **set_rules()}  # no kind is in both
+    return known[kind].EVIDENCE if kind in known else {}
 
 
 def _evidence_in(evidence: Mapping[str, Any], forms: Forms, power: int) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from certpca.results.solution import ending
 from certpca.results.status import Status
 from certpca.runtime.budget import Progress
 from certpca.runtime.errors import DataFileError
+from certpca.runtime.threads import threads_for
 
 
 def find_certificate(operator: Operator, sparsity: int, known: Known, goal: Goal, progress: Progress) -> Certificate:
@@ -36,7 +37,8 @@ def find_certificate(operator: Operator, sparsity: int, known: Known, goal: Goal
     if finished is not None:
         return replace(verified(finished, shared.examiner), status=_status(finished, goal, progress))
     earlier: Certificate | None = progress.load("best", Certificate)
-    certificate = _found(operator, sparsity, known, goal, shared, progress)
+    with threads_for(operator.numbers):
+        certificate = _found(operator, sparsity, known, goal, shared, progress)
     if earlier is not None and earlier.upper_bound < certificate.upper_bound:
         certificate = earlier
     if progress.resumed:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from certpca.checker.data import Prepared
-from certpca.checker.level_points import largest_of
+from certpca.checker.large_eigenvalues import largest_of
 from certpca.checker.limits import LARGEST_FACTORED
 from certpca.checker.numbers import Vector, array_of, gamma, require
 from certpca.results.evidence_forms import Form, up_to

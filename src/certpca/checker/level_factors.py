@@ -27,8 +27,8 @@ x·Rx = r(g·t + hβ) + t·St and e = (1 − rh)a − W(rg + St), whose length i
 nothing, κ = ∞: Y = aaᵀ always will do. Features with κ ≤ 1 need no dual matrix at all.
 
 Prices. A feature with the price w ≥ 0 has R + wI in place of R, and r + w in place of r: B still has at most one
-positive eigenvalue. r + w rounds once more, so everything above holds with ϱ + w in place of ϱ. A κ for R is one for
-R + wI too.
+positive eigenvalue. r + w rounds once more, so everything above holds with ϱ + w in place of ϱ and least + w in place
+of least, κ included.
 
 Rank one. Y = (Bc)(Bc)ᵀ/q ⪰ aaᵀ − R_c for R_c = (Rc)(Rc)ᵀ/cᵀRc as well, since Bc and cᵀBc are the same for R_c as for R;
 and (1 − 1/κ)aaᵀ = aaᵀ − aaᵀ/κ. So for each feature there is a matrix of rank one below R that does what R does: rules
@@ -47,7 +47,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from certpca.checker.data import Prepared
-from certpca.checker.level_suggestions import coordinates, priced_coordinates
+from certpca.checker.level_suggestions import coordinates, inverse_times, priced_coordinates
 from certpca.checker.levels import LARGEST_LEVEL, SMALLEST_FORM, Level
 from certpca.checker.numbers import Vector, gamma, require
 
@@ -150,28 +150,30 @@ def of_features(
     usable &= (lowered > 0.5 * q) & (lowered > SMALLEST_FORM) & (reach < LARGEST_LEVEL)
     others = np.flatnonzero(~usable)
     if others.size:
-        scale[others] = share = shrunk(along[:, others], squares[others], level)
+        scale[others] = share = shrunk(along[:, others], squares[others], level, prices[others])
         u[:, others] = 0.0
         stray[others] = gamma(4) * share * sizes[others]
     return scale, u, stray
 
 
-def shrunk(along: Vector, squares: Vector, level: Level) -> Vector:
-    """Return √(1 − 1/κ)₊ for an upper bound κ of aᵀR⁻¹a of each feature: one where there is none."""
+def shrunk(along: Vector, squares: Vector, level: Level, prices: Vector | None = None) -> Vector:
+    """Return √(1 − 1/κ)₊ for an upper bound κ of aᵀ(R + wI)⁻¹a of each feature: one where there is none."""
     if level.inverse is None:
         return np.ones(squares.size)
     depth, width = level.directions.shape
     small, gram, lengths = gamma(2 * depth + 4 * width + 32), level.gram, level.lengths
+    prices = np.zeros(squares.size) if prices is None else prices
+    number, norm = level.number + prices, level.size + prices
     with np.errstate(all="ignore"):
-        h = 1.0 / level.number
-        g = -(level.inverse @ along) * h
+        h = 1.0 / number
+        g = -inverse_times(along, level, prices) * h
         t, inner = gram @ g + h * along, (along * g).sum(axis=0) + h * squares
         s = level.matrix @ t
         sizes, reach = np.sqrt(squares), lengths @ np.abs(g) + h * np.sqrt(squares)
-        value = 2 * inner - level.number * ((g * t).sum(axis=0) + h * inner) - (t * s).sum(axis=0)
-        off = 4 * small * (2 * sizes * reach + level.size * reach**2)
-        rest = lengths @ np.abs(level.number * g + s) + 4 * small * (sizes + level.size * reach)
-        kappa = (value + off + rest**2 / level.least) * (1 + gamma(16))
+        value = 2 * inner - number * ((g * t).sum(axis=0) + h * inner) - (t * s).sum(axis=0)
+        off = 4 * small * (2 * sizes * reach + norm * reach**2)
+        rest = lengths @ np.abs(number * g + s) + 4 * small * (sizes + norm * reach)
+        kappa = (value + off + rest**2 / (level.least + prices)) * (1 + gamma(16))
         share = np.sqrt(np.maximum(1 - 1 / kappa, 0.0) * (1 + gamma(8)) + gamma(8))
     share = np.where(kappa <= 1, 0.0, share)
     return np.where(np.isfinite(share), np.minimum(share, 1.0), 1.0)

@@ -17,17 +17,14 @@ from typing import Any
 import numpy as np
 
 from certpca.checker.data import Prepared
+from certpca.checker.large_eigenvalues import largest_of
 from certpca.checker.level_factors import level_vectors
 from certpca.checker.level_suggestions import NEWTON_STEPS
 from certpca.checker.levels import Level, level_of, prices_of
 from certpca.checker.limits import LARGEST_LEVEL_ORDER
-from certpca.checker.numbers import Vector, gamma, largest_eigenvalue, require
+from certpca.checker.numbers import Vector, gamma, require
 
 PANEL_BYTES = 48 << 20  # of dual vectors that are multiplied at a time
-EXACT_UP_TO = 400  # order up to which all eigenvalues are computed to suggest the largest
-LANCZOS_STEPS = 120
-EXHAUSTED = 1e-13  # of an image: what is left of it after orthogonalisation is no new direction
-CLOSE = 1e-8  # relative residual at which the suggestion of an eigenvalue is good enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +80,10 @@ def sum_of_duals(prepared: Prepared, vectors: Callable[[slice, Vector], tuple[Ve
     total, product, strays, at = np.zeros((depth, depth)), np.empty((depth, depth)), 0.0, 0
     # Several blocks are multiplied at a time, into memory that stays: adding up takes as long as multiplying else.
     panel = np.empty((depth, max(1, min(size, PANEL_BYTES // (8 * depth)))))
-    for _, (z, stray) in prepared.worked_out(vectors):
+    for _, (made, stray) in prepared.worked_out(vectors):
         strays += stray
+        live = made.any(axis=0)  # most are zero where levels are high
+        z = made if live.all() else made[:, live]
         for begin in range(0, z.shape[1], panel.shape[1]):
             some = z[:, begin : begin + panel.shape[1]]
             if at + some.shape[1] > panel.shape[1]:
@@ -98,42 +97,3 @@ def sum_of_duals(prepared: Prepared, vectors: Callable[[slice, Vector], tuple[Ve
     trace = float(np.trace(total)) * (1 + gamma(depth))
     stray = math.sqrt(strays) * (1 + gamma(size + 8))
     return total, gamma(size + 16) * trace + 2 * stray * math.sqrt(trace) + stray**2
-
-
-def largest_of(matrix: Vector, doubt: float) -> float:
-    """Bound λ_max of a matrix up to a doubt; Lanczos's method suggests it where all eigenvalues would take long."""
-    if matrix.shape[0] <= EXACT_UP_TO:
-        return largest_eigenvalue(matrix, doubt)
-    return largest_eigenvalue(matrix, doubt, suggestion=about_largest(matrix)[0])
-
-
-def about_largest(matrix: Vector) -> tuple[float, float]:
-    """Suggest the largest eigenvalue by Lanczos's method, a little above what it finds, and a value that λ₂ exceeds.
-
-    The latter but for rounding: no proof may rest on either.
-    """
-    size = matrix.shape[0]
-    most = min(LANCZOS_STEPS, size)
-    basis = np.zeros((most + 1, size))
-    first = np.random.default_rng(0).standard_normal(size)
-    basis[0] = first / np.linalg.norm(first)
-    diagonal, beside = np.zeros(most), np.zeros(most)
-    top, second, residual = 0.0, -math.inf, 0.0
-    for step in range(most):
-        image = matrix @ basis[step]
-        diagonal[step], whole = basis[step] @ image, float(np.linalg.norm(image))
-        for _ in range(2):
-            image = image - basis[: step + 1].T @ (basis[: step + 1] @ image)
-        length = float(np.linalg.norm(image))
-        length = beside[step] = (
-            length if length > EXHAUSTED * whole else 0.0
-        )  # else rounding errors would be a direction
-        if step % 10 == 9 or step + 1 == most or length == 0.0:
-            off = beside[:step]
-            values, vectors = np.linalg.eigh(np.diag(diagonal[: step + 1]) + np.diag(off, 1) + np.diag(off, -1))
-            top, residual = float(values[-1]), length * abs(float(vectors[-1, -1]))
-            second = float(values[-2]) if step else -math.inf
-            if residual <= CLOSE * abs(top) or length == 0.0:
-                break
-        basis[step + 1] = image / length
-    return top + residual, second

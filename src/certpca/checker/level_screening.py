@@ -19,8 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from certpca.checker.data import Prepared
+from certpca.checker.large_eigenvalues import about_largest
 from certpca.checker.level_factors import level_vectors
-from certpca.checker.level_points import LevelPoint, about_largest
+from certpca.checker.level_points import LevelPoint
 from certpca.checker.limits import LARGEST_FACTORED
 from certpca.checker.numbers import Mask, Vector, gamma
 

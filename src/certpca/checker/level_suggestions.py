@@ -72,6 +72,24 @@ def priced_coordinates(along: Vector, squares: Vector, level: Level, prices: Vec
     return g, h
 
 
+def inverse_times(along: Vector, level: Level, prices: Vector) -> Vector:
+    """Return about ((r + w)I + SWᵀW)⁻¹SWᵀa, for (R + wI)⁻¹a; any vector would do."""
+    assert level.inverse is not None
+    found: Vector = level.inverse @ along
+    paying = np.flatnonzero(prices)
+    if paying.size:
+        product, right = level.matrix @ level.gram, (level.matrix @ along[:, paying]).T
+        unit = np.eye(product.shape[0])
+        for begin in range(0, paying.size, SYSTEMS):
+            part = slice(begin, begin + SYSTEMS)
+            systems = (level.number + prices[paying[part], None, None]) * unit + product
+            try:
+                found[:, paying[part]] = np.linalg.solve(systems, right[part, :, None])[:, :, 0].T
+            except np.linalg.LinAlgError:  # what is there bounds less well, and nothing wrongly
+                break
+    return found
+
+
 def roots(held: Vector, weights: Vector) -> Vector:
     """Solve Σ_l p_l h_l/(θ + p_l) = 1 for each column by Newton's method on the reciprocal; θ only suggests."""
     weighted = weights * held

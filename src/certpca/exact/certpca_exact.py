@@ -575,6 +575,11 @@ def slack_of(vectors: list[Vector]) -> int:
     return sum(2 * square_root(len(z) * dot(z, z)) + len(z) for z in vectors)
 
 
+def close(bound: int, goal: int | None) -> bool:
+    """Say whether a bound misses a claim by so little that other directions c, which are free, may reach it."""
+    return goal is not None and goal < bound < goal + (goal >> 18)
+
+
 def secular(over: Sequence[float], under: Sequence[float]) -> float:
     """Return about the root θ of Σ over / (θ + under) = 1, from the left, by Newton's method for the inverse."""
     theta = 0.0
@@ -599,19 +604,20 @@ def dual_point(columns: list[Vector], evidence: Evidence, h: int, most: int) -> 
     rho = fix(evidence.number("level"), 2 * h)
     level = real(rho, 2 * BITS)
     flat = evidence.get("density", d * (d + 1) // 2).flat
-    if evidence.has("theta"):
-        evidence.get("theta", most)
+    roots = evidence.get("theta", most).flat if evidence.has("theta") else [0.0] * most
     values, vectors = eigen(unpacked(flat, d))
     top = max(values)
     density = [max(x, 1e-14 * top) / (sum(values) or 1.0) for x in values] if top > 0 else [1.0 / d] * d
     found = []
-    for column in columns:
+    for column, stored in zip(columns, roots, strict=True):
         if dot(column, column) <= rho:
             found.append([0] * d)
             continue
         a = [real(x, BITS) for x in column]
         b = [dot(v, a) for v in vectors]
-        theta = secular([p * x * x for p, x in zip(density, b, strict=True)], [level * p for p in density])
+        theta = real(fix(stored, 2 * h), 2 * BITS)
+        if theta <= 0:
+            theta = secular([p * x * x for p, x in zip(density, b, strict=True)], [level * p for p in density])
         weights = [p * x / (theta + level * p) if theta > 0 else x for p, x in zip(density, b, strict=True)]
         c = [dot(weights, across) for across in zip(*vectors, strict=True)]
         found.append(cover(column, lambda v: [rho * x for x in v], c) or column)
@@ -652,7 +658,18 @@ class Level:
             self.matrix[i][i] += extra
         require(below([[-x for x in row] for row in self.matrix], 0), "the level is not semidefinite")
 
-    def cover(self, column: Vector, price: float = 0.0) -> Vector:
+    def turned(self, columns: list[Vector], prices: list[float], found: list[Vector], matrix: Matrix) -> list[Vector]:
+        """Return covers that are a little smaller where this matrix is largest, by other roots θ; any will do."""
+        values, vectors = eigen([[real(x, 2 * BITS) for x in row] for row in matrix])
+        top = vectors[values.index(max(values))]
+
+        def size(z: Vector) -> float:
+            return abs(float(dot(top, (real(x, BITS) for x in z))))
+
+        tries = zip(columns, prices, found, strict=True)
+        return [min(z, self.cover(a, w, 0.97), self.cover(a, w, 1.03), key=size) for a, w, z in tries]
+
+    def cover(self, column: Vector, price: float = 0.0, tilt: float = 1.0) -> Vector:
         """Return a vector whose square covers, as the format suggests; zero where R covers a_i a_iᵀ by itself."""
         a = [real(x, BITS) for x in column]
         full = len(self.frame) == len(a)
@@ -663,7 +680,7 @@ class Level:
         kappa = dot(b, b) + e
         paid = fix(price, 2 * self.h)
         if kappa > 1:
-            y, h = self._direction(b, e, r, real(paid, 2 * BITS))
+            y, h = self._direction(b, e, r, real(paid, 2 * BITS), tilt)
             inner = [
                 dot(y, t) - (0.0 if full else h) * x for t, x in zip(zip(*self.frame, strict=True), g, strict=True)
             ]
@@ -671,47 +688,55 @@ class Level:
             z = cover(column, lambda v: [dot(row, v) + paid * x for row, x in zip(self.matrix, v, strict=True)], c)
             if z:
                 return z
-        return self._multiple(column, kappa)
+        return self._multiple(column, a)
 
-    def _direction(self, b: list[float], e: float, r: float, price: float) -> tuple[list[float], float]:
+    def _direction(self, b: list[float], e: float, r: float, price: float, tilt: float) -> tuple[list[float], float]:
         """Return y and h of the format's text."""
         p, rest = self.weights[:-1], self.weights[-1]
         if not price:
-            theta = secular([*(x * y * y for x, y in zip(p, b, strict=True)), rest * e], self.weights)
+            theta = secular([*(x * y * y for x, y in zip(p, b, strict=True)), rest * e], self.weights) * tilt
             y = [x * y / (theta + x) if theta + x else 0.0 for x, y in zip(p, b, strict=True)]
             return y, rest / (r * (theta + rest)) if theta + rest else 0.0
         p, rest = [max(x, 1e-300) for x in p], max(rest, 1e-300)
         outer = [[price * dot(s, t) + (i == j) for j, t in enumerate(self.frame)] for i, s in enumerate(self.frame)]
+
+        def at(theta: float) -> tuple[list[float], float]:
+            rows = [[x + theta / p[i] * (i == j) for j, x in enumerate(row)] for i, row in enumerate(outer)]
+            return solve(rows, b), 1 / (r * (theta / rest + 1) + price)
+
         theta = 0.0
         for _ in range(40):
-            y = solve([[x + theta / p[i] * (i == j) for j, x in enumerate(row)] for i, row in enumerate(outer)], b)
-            h = 1 / (r * (theta / rest + 1) + price)
+            y, h = at(theta)
             value = dot(b, y) + e * r * h
             slope = sum(x * x / q for x, q in zip(y, p, strict=True)) + e * (r * h) ** 2 / rest
             step = (value - 1) * value / slope if slope else 0.0
             if not abs(step) > 1e-13 * theta:
                 break
             theta = max(theta + step, 0.0)
-        return y, h
+        return at(theta * tilt)
 
-    def _multiple(self, column: Vector, kappa: float) -> Vector:
-        """Return √(1 − 1/κ) a for a κ with κR ⪰ aaᵀ, zero where 1 is one."""
-        square = [[x * y for y in column] for x in column]
-        for more in (0.0, 2.0**-40, 2.0**-30, 2.0**-20, 2.0**-10):
-            guess = Fraction(max(kappa, 1.0) * (1 + more) if more else 1.0)
-            scaled = [[guess.numerator * x for x in row] for row in self.matrix]
-            if below(
-                [
-                    [guess.denominator * x - y for x, y in zip(p, q, strict=True)]
-                    for p, q in zip(square, scaled, strict=True)
-                ],
-                0,
-            ):
-                share = 1 - 1 / guess
-                return (
-                    [(x * square_root(int(share * (1 << 128)))) >> 64 for x in column] if share else [0] * len(column)
-                )
-        return column
+    @functools.cached_property
+    def _spectrum(self) -> tuple[list[float], list[list[float]], int]:
+        """Return about the eigenvalues and eigenvectors of R, and a proved lower bound of the former, or 0."""
+        values, vectors = eigen([[real(x, 2 * BITS) for x in row] for row in self.matrix])
+        low = fix(max(min(values), 0.0) / 2, 2 * BITS)
+        return values, vectors, low if below([[-x for x in row] for row in self.matrix], -low) else 0
+
+    def _multiple(self, column: Vector, a: list[float]) -> Vector:
+        """Return √(1 − 1/κ) a, zero where κ ≤ 1, for κ = yᵀRy + 2yᵀs + |s|²/λ_min(R) ≥ aᵀR⁻¹a, s = a − Ry, any y."""
+        values, vectors, low = self._spectrum
+        if not low:
+            return column
+        parts = [dot(v, a) / x for x, v in zip(values, vectors, strict=True)]
+        y = [fix(dot(parts, across), BITS) for across in zip(*vectors, strict=True)]
+        image = [dot(row, y) for row in self.matrix]
+        rest = [(x << 2 * BITS) - t for x, t in zip(column, image, strict=True)]
+        unit = 1 << 4 * BITS
+        kappa = dot(y, image) + 2 * dot(y, rest) + dot(rest, rest) // low + 1
+        if kappa <= unit:
+            return [0] * len(column)
+        root = square_root(((kappa - unit) << 128) // kappa + 1)
+        return [(x * root) >> 64 for x in column]
 
 
 def solve(matrix: list[list[float]], right: list[float]) -> list[float]:
@@ -899,11 +924,17 @@ def level_of(problem: Problem, evidence: Evidence) -> Level:
 def l0_level(problem: Problem, claim: Claim) -> int:
     """λ_max(kR + Σ Y_i)."""
     level, k = level_of(problem, claim.evidence), claim.sparsity
+    free = [0.0] * problem.size
     found = [level.cover(a) for a in problem.factor]
-    covers = Covers(found, slack_of(found))
-    rest = covers.slack + problem.epsilon
-    goal = None if claim.goal is None else claim.goal - rest
-    bound = largest(plus(covers.total, level.matrix, k), goal) + rest
+    for again in (True, False):
+        covers = Covers(found, slack_of(found))
+        rest, matrix = covers.slack + problem.epsilon, plus(covers.total, level.matrix, k)
+        bound = largest(matrix, None if claim.goal is None else claim.goal - rest) + rest
+        if not (again and close(bound, claim.goal)):
+            break
+        found = level.turned(problem.factor, free, found, matrix)
+    if claim.kind == "l0-level-random":
+        claim.decide(0, 0)
     decide(problem, claim, list(range(problem.size)), covers, claim.captured - rest - 1, level.matrix)
     return bound
 
@@ -962,6 +993,9 @@ def cell_bound(
     worst: int,
 ) -> int:
     """Return the larger of `worst` and the bound of a cell: a level for each group, the worst of all counts."""
+    vertices = list(corners(claim.sparsity, len(members[0]), ranges))
+    if not vertices:  # no supports are there
+        return worst
     p, w = len(members), len(basis[0])
     flats, levels = part.get("matrix", p, w * (w + 1) // 2).rows(), part.get("level", p).flat
     require(all(x >= 0 for x in levels), "a level is negative")
@@ -975,7 +1009,7 @@ def cell_bound(
         found += [level.cover(problem.factor[i]) for i in members[b]]
     covers = Covers(found, slack_of(found))
     rest = covers.slack + problem.epsilon
-    for counts in corners(claim.sparsity, len(members[0]), ranges):
+    for counts in vertices:
         total = covers.total
         for count, matrix in zip(counts, matrices, strict=True):
             total = plus(total, matrix, count)
@@ -1051,6 +1085,13 @@ class Point(NamedTuple):
     matrix: Matrix
 
 
+def positive(evidence: Evidence, name: str) -> float:
+    """Return a number that must be positive."""
+    value = evidence.number(name)
+    require(value > 0, f"{name} is not positive")
+    return value
+
+
 def pairs_of(u: Matrix, alpha: list[int], skew: Matrix) -> Matrix:
     """Return C_ij = U_ij² / (2(α_i + α_j)) + K_ij, rounded up."""
     return [
@@ -1094,9 +1135,7 @@ class SearchTree:
     @functools.cached_property
     def scale(self) -> float:
         """Return what stored numbers are taken times."""
-        scale = self.evidence.number("scale")
-        require(scale > 0, "the scale is not positive")
-        return scale
+        return positive(self.evidence, "scale")
 
     def count(self, options: list[Option]) -> None:
         """Count the least of some bounds: at the present worst, at a grade, or for what it is."""
@@ -1109,11 +1148,13 @@ class SearchTree:
 
     def run(
         self, tree: Any, inside: Iterable[int] = (), rest: Iterable[int] | None = None, decided: int | None = None
-    ) -> tuple[int, int]:
-        """Go through the tree; return how many are fixed out and in at the root with bounds below `decided`."""
-        require(isinstance(tree, list) and 0 < len(tree) <= NODES, "the tree is not a list of nodes")
+    ) -> tuple[list[int], list[int]]:
+        """Go through the tree; return which are fixed out and in at the root with bounds below `decided`."""
+        require(isinstance(tree, list) and 0 < len(tree) <= NODES and self.scale > 0, "the tree is not a list of nodes")
         start = list(range(len(self.matrix))) if rest is None else sorted(rest)
-        stack, used, fixed = [(0, sorted(inside), start)], {0}, [0, 0]
+        stack, used = [(0, sorted(inside), start)], {0}
+        outside: list[int] = []
+        within: list[int] = []
         while stack:
             number, chosen, free = stack.pop()
             ended = False
@@ -1123,7 +1164,7 @@ class SearchTree:
                 if "fix" in operation:
                     out, into = self._fix(operation, chosen, free)
                     if number == 0 and decided is not None and self.worst < decided:
-                        fixed = [fixed[0] + len(out), fixed[1] + len(into)]
+                        outside, within = outside + out, within + into
                     chosen = sorted([*chosen, *into])
                     free = [i for i in free if i not in {*out, *into}]
                     continue
@@ -1140,7 +1181,7 @@ class SearchTree:
                     self._leaf(operation, chosen, free)
                 break
             require(ended, "a node has neither split nor leaf")
-        return fixed[0], fixed[1]
+        return outside, within
 
     def _fix(self, operation: dict[str, Any], chosen: list[int], free: list[int]) -> tuple[list[int], list[int]]:
         lists = [operation.get("out", []), operation.get("in", [])]
@@ -1254,14 +1295,14 @@ def search_tree(problem: Problem, claim: Claim) -> int:
     """Branch and bound over supports."""
     left = screened(problem, claim)
     bound, outside, inside = tree_on(problem, claim, left, problem.matrix, claim.evidence, claim.tree)
-    claim.decide(outside + problem.size - len(left), inside)
+    claim.decide(len(outside) + problem.size - len(left), len(inside))
     return max(bound, claim.captured) if len(left) < problem.size else bound
 
 
 def tree_on(
     problem: Problem, claim: Claim, left: list[int], matrix: Matrix, evidence: Evidence, nodes: Any
-) -> tuple[int, int, int]:
-    """Return the bound of a search tree on some features, and how many it decides."""
+) -> tuple[int, list[int], list[int]]:
+    """Return the bound of a search tree on some features, and which it decides."""
     own = [problem.product_of_factor[i][i] for i in left] if uses_trace(nodes) else []
     slack = max(problem.error, problem.epsilon if own else 0)
     grades = [claim.captured - slack - (claim.captured >> 30) - 1]
@@ -1269,7 +1310,7 @@ def tree_on(
         grades.append(claim.goal - slack)
     tree = SearchTree(on(matrix, left), own, claim.sparsity, evidence, 2 * problem.h, grades)
     outside, inside = tree.run(nodes, decided=claim.captured - slack)
-    return tree.worst + slack, outside, inside
+    return tree.worst + slack, [left[i] for i in outside], [left[i] for i in inside]
 
 
 def uses_trace(nodes: Any) -> bool:
@@ -1290,12 +1331,10 @@ class Round(NamedTuple):
 
 def round_of(part: Evidence, matrix: Matrix, k: int, bits: int) -> Round:
     """Return what one round of rows says."""
-    n, scale = len(matrix), part.number("scale")
-    require(scale > 0, "the scale is not positive")
+    n, scale = len(matrix), positive(part, "scale")
     inner = part.indices("features", n)
     u, skew, stored = stored_pairs(part, "", scale, len(inner), bits)
-    require(part.number("rest") > 0, "the rest is not positive")
-    shift, rest = fix(scale * part.get("shift").flat[0], bits), max(1, fix(scale * part.number("rest"), bits))
+    shift, rest = fix(scale * part.get("shift").flat[0], bits), max(1, fix(scale * positive(part, "rest"), bits))
     alpha, room = [rest] * n, 0
     full = [[x - shift * (i == j) for j, x in enumerate(row)] for i, row in enumerate(matrix)]
     extra, core = [[0] * n for _ in matrix], plus(on(matrix, inner), u, -1)
@@ -1308,8 +1347,7 @@ def round_of(part: Evidence, matrix: Matrix, k: int, bits: int) -> Round:
         partners = part.indices("partners", n)
         require(not set(partners) & set(inner), "partners are features of the rows")
         across = part.get("across", len(inner), len(partners)).rows()
-        require(part.number("room") > 0, "the room is not positive")
-        room = max(1, fix(scale * part.number("room"), bits))
+        room = max(1, fix(scale * positive(part, "room"), bits))
         for (a, i), (b, j) in itertools.product(enumerate(inner), enumerate(partners)):
             full[i][j] = full[j][i] = fix(scale * across[a][b], bits)
         y = [[matrix[i][j] - full[i][j] for j in partners] for i in inner]
@@ -1326,34 +1364,32 @@ def pair_rows(problem: Problem, claim: Claim) -> int:
     """Bound by rounds of rows, and perhaps a search tree for the features that they leave."""
     k, evidence, left = claim.sparsity, claim.evidence, list(range(problem.size))
     require(2 <= k < problem.size and evidence.has("rows0_scale"), "there are no rows, or not 2 ≤ k < n")
-    worst, outside = 0, 0
+    worst = 0
+    outside: set[int] = set()
     for t in itertools.takewhile(lambda t: evidence.has(f"rows{t}_scale"), itertools.count()):
         part, n = evidence.part(f"rows{t}"), len(left)
         inner, level, costs, ranked, beta = round_of(part, on(problem.product_of_factor, left), k, 2 * problem.h)
+        within, forced = set(inner), []
+        for i in range(n):
+            less = (max(0, ranked[j][k - 2] - costs[j][i]) if j in within else 0 for j in range(n) if j != i)
+            others = map(sub, (beta[j] for j in range(n) if j != i), less)
+            forced.append(level + beta[i] + largest_sum(others, k - 1) + problem.epsilon)
+        if worst < claim.captured:
+            outside |= {left[i] for i in range(n) if forced[i] < claim.captured}
         if not part.has("left"):
             last = claim.tree is None and not evidence.has(f"rows{t + 1}_scale")
             require(last, "a round that leaves nothing is not the last, or there is a tree besides")
-            claim.decide(outside, 0)
+            claim.decide(len(outside), 0)
             return max(worst, level + largest_sum(beta, k) + problem.epsilon)
         going = part.indices("left", n)
         require(len(going) >= k, "fewer features are left than the sparsity")
-        before, within = worst, set(inner)
-        for i in sorted(set(range(n)) - set(going)):
-            less = (max(0, ranked[j][k - 2] - costs[j][i]) if j in within else 0 for j in range(n) if j != i)
-            others = map(sub, (beta[j] for j in range(n) if j != i), less)
-            forced = level + beta[i] + largest_sum(others, k - 1) + problem.epsilon
-            outside += max(before, forced) < claim.captured
-            worst = max(worst, forced)
+        worst = max([worst, *(forced[i] for i in set(range(n)) - set(going))])
         left = [left[i] for i in going]
-    return rest_of_rows(problem, claim, left, worst, outside)
-
-
-def rest_of_rows(problem: Problem, claim: Claim, left: list[int], worst: int, outside: int) -> int:
-    """Bound the supports among the features that rows leave."""
     among = screened(problem, claim, left)
     bound, out, into = tree_on(problem, claim, among, problem.matrix, claim.evidence, claim.tree)
-    sure = worst < claim.captured
-    claim.decide(outside + sure * (out + len(left) - len(among)), sure * into)
+    if worst < claim.captured:
+        outside |= {*out, *(set(left) - set(among))}
+    claim.decide(len(outside), len(into) if worst < claim.captured else 0)
     return max(worst, bound, claim.captured if len(among) < len(left) else 0)
 
 
@@ -1362,8 +1398,7 @@ def sdp_dual(problem: Problem, claim: Claim) -> int:
     evidence, n, k = claim.evidence, problem.size, claim.sparsity
     matrix = problem.product_of_factor
     claim.decide(0, 0)
-    if evidence.has("top"):
-        evidence.get("top")
+    evidence.get("top")
     if evidence.has("matrix"):
         chosen = evidence.indices("features", n) if evidence.has("features") else list(range(n))
         m = len(chosen)
@@ -1408,6 +1443,7 @@ class SetClaim:
     loadings: list[list[float]]
     tree: Any
     evidence: Evidence
+    goal: int
 
 
 def feasible(problem: Problem, claim: SetClaim) -> int:
@@ -1571,23 +1607,33 @@ def set_levels(problem: Problem, claim: SetClaim) -> int:
             require(x >= 0, "a price is negative")
             prices[i] = x
     found = [level.cover(a, w) for a, w in zip(problem.factor, prices, strict=True)]
-    covers = Covers(found, slack_of(found))
-    total, paid = covers.total, sum(fix(x, bits) for x in prices)
+    paid, lifted = sum(fix(x, bits) for x in prices), [[0] for _ in range(d)]
     if evidence.has("lifted"):
-        lifted = evidence.get("lifted", d, None)
-        require(lifted.shape[1] <= d, "more directions are lifted than there are")
-        rows = [[fix(x, problem.h) for x in row] for row in lifted.rows()]
-        total, paid = plus(total, gram(rows), -1), sum(dot(row, row) for row in rows)
-    if claim.kind == "shared-level":
-        height = max(0, largest(level.matrix)) * k[0]
-        return height + paid + min(r, k[0]) * (max(0, largest(total)) + covers.slack) + r * problem.epsilon
-    bounds = {x: max(0, largest(plus(total, level.matrix, x))) + covers.slack for x in set(k)}
-    bound = paid + sum(bounds[x] for x in k) + r * problem.epsilon
+        stored = evidence.get("lifted", d, None)
+        require(stored.shape[1] <= d, "more directions are lifted than there are")
+        lifted = [[fix(x, problem.h) for x in row] for row in stored.rows()]
+        paid += sum(int(dot(row, row)) for row in lifted)
+    bound = together(problem, claim, level, found, gram(lifted)) + paid
+    if close(bound, claim.goal):
+        matrix = plus(plus(gram(list(zip(*found, strict=True))), gram(lifted), -1), level.matrix, max(k))
+        found = level.turned(problem.factor, prices, found, matrix)
+        bound = min(bound, together(problem, claim, level, found, gram(lifted)) + paid)
     if claim.kind == "uncorrelated-level":
         delta = max(problem.delta, 1)
         mu = max(square_root(delta * bound), delta)
         bound += (r - 1) * (bound * delta // mu + 1) + r * (mu + delta)
     return bound
+
+
+def together(problem: Problem, claim: SetClaim, level: Level, found: list[Vector], lifted: Matrix) -> int:
+    """Return what levels prove, but for what is paid by prices and lifted directions."""
+    k, r, covers = claim.sparsities, len(claim.sparsities), Covers(found, slack_of(found))
+    total = plus(covers.total, lifted, -1)
+    if claim.kind == "shared-level":
+        height = max(0, largest(level.matrix)) * k[0]
+        return height + min(r, k[0]) * (max(0, largest(total)) + covers.slack) + r * problem.epsilon
+    bounds = {x: max(0, largest(plus(total, level.matrix, x))) + covers.slack for x in set(k)}
+    return sum(bounds[x] for x in k) + r * problem.epsilon
 
 
 # --- verdicts --------------------------------------------------------------------------------------------------------
@@ -1681,7 +1727,7 @@ def single(problem: Problem, record: dict[str, Any], evidence: Evidence, goal: i
     )
 
 
-def several(problem: Problem, record: dict[str, Any], evidence: Evidence) -> tuple[int, int]:
+def several(problem: Problem, record: dict[str, Any], evidence: Evidence, goal: int) -> tuple[int, int]:
     """Return bound and what is captured for a certificate of several components."""
     kind, what = record.get("kind"), record.get("problem")
     require(isinstance(kind, str) and kind in SET_RULES, f"the kind {kind!r} is unknown")
@@ -1696,7 +1742,7 @@ def several(problem: Problem, record: dict[str, Any], evidence: Evidence) -> tup
     parts = [listed(*x, problem.size) for x in zip(supports, loadings, strict=True)]
     require(all(len(x[0]) <= y for x, y in zip(parts, k, strict=True)), "a component has more loadings than allowed")
     claim = SetClaim(
-        str(kind), str(what), k, [x for x, _ in parts], [x for _, x in parts], record.get("tree"), evidence
+        str(kind), str(what), k, [x for x, _ in parts], [x for _, x in parts], record.get("tree"), evidence, goal
     )
     captured = feasible(problem, claim)
     return max(captured, rule(problem, claim)), captured
@@ -1731,10 +1777,11 @@ def check(record: dict[str, Any], table: list[list[float]], folder: Path) -> Ver
     evidence = Evidence(read_evidence(record, folder))
     problem = Problem(table, how)
     unit = Fraction(4) ** problem.h
+    goal = int(Fraction(upper) * unit // 1)
     if sets:
-        bound, captured = several(problem, record, evidence)
+        bound, captured = several(problem, record, evidence, goal)
     else:
-        bound = single(problem, record, evidence, int(Fraction(upper) * unit // 1))
+        bound = single(problem, record, evidence, goal)
         captured = int(captured_by(problem, *component(record, size)[1:]) // 1)
     found, got = Fraction(bound) / unit, Fraction(captured) / unit
     require(Fraction(upper) >= found, f"the claim is {upper!r}, and {float(found)!r} is what is proved")

@@ -101,6 +101,16 @@ class Operator(ABC):
         return IN_MEMORY
 
     @property
+    def numbers(self) -> int:
+        """How many numbers a product goes over: entries of the data, or of the matrix where there are none."""
+        return self.size * (self.rows or self.size)
+
+    @property
+    def walks(self) -> float:
+        """How often the file behind the matrix was read so far, by whoever uses it; 0 where all is in memory."""
+        return 0.0
+
+    @property
     def undeflated(self) -> "Operator":
         """The matrix before any component was taken out of it."""
         return self
@@ -216,7 +226,9 @@ class Operator(ABC):
         ndarray of shape (r,)
             The variances, as accurate as products are.
         """
-        return np.asarray(np.einsum("ij,ij->i", loadings, np.take_along_axis(self.images(supports, loadings), supports, 1)))
+        return np.asarray(
+            np.einsum("ij,ij->i", loadings, np.take_along_axis(self.images(supports, loadings), supports, 1))
+        )
 
     def images(self, supports: Indices, loadings: Vector) -> Vector:
         """Multiply the matrix by several sparse vectors, as fast as the operator can.

@@ -1,5 +1,6 @@
 """What asking an operator costs."""
 
+import sys
 from dataclasses import dataclass
 
 from certpca.runtime.limits import limits
@@ -17,6 +18,8 @@ class Cost:
         Whether FFᵀ is no larger than FᵀF, and products with it take fewer walks.
     given_in_file : bool
         Whether the numbers that the matrix is made of stay in a file, so that only columns of them can be taken.
+    held : int
+        How many columns of data fit into memory at a time.
 
     See Also
     --------
@@ -32,6 +35,7 @@ class Cost:
     walk: int = 0
     less_in_samples: bool = False
     given_in_file: bool = False
+    held: int = sys.maxsize
 
     @property
     def reads(self) -> bool:

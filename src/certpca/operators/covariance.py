@@ -441,6 +441,11 @@ class SparseCovariance(Covariance):
         panel = csr_array((weighted.ravel(), supports.ravel(), starts), shape=(supports.shape[0], self.size))
         return self._data @ panel.T, np.einsum("ij,ij->i", weighted, self._columns.mean[supports])
 
+    @property
+    def numbers(self) -> int:
+        """What is stored."""
+        return int(self._data.nnz)
+
     def submatrix(self, indices: Indices) -> Vector:
         """Multiply sparse columns and subtract the product of their means.
 

@@ -49,6 +49,8 @@ class StreamedCovariance(Covariance):
         """How often the file has been read so far, by whoever uses the same reader."""
         return float(self._data.passes)
 
+    walks = passes
+
     @cached_property
     def _formed(self) -> ExplicitOperator | None:
         """The matrix, where there are many more rows than features and rows lie together: one walk in place of many."""
@@ -80,7 +82,7 @@ class StreamedCovariance(Covariance):
 
     @property
     def _by_parts(self) -> type[Operator]:
-        """Who answers questions about few columns: a product with a row file is one walk, as reading some columns is."""
+        """Who answers questions about few columns: with a row file a product is one walk, as reading columns is."""
         return Covariance if self._data.by_columns and self._formed is None else Operator
 
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
@@ -93,7 +95,8 @@ class StreamedCovariance(Covariance):
     def cost(self) -> Cost:
         """A walk over everything, or two; where columns lie together, one for products with FFᵀ."""
         less = self._data.by_columns and self.rows <= self.size
-        return Cost(self.rows * self.size, less, isinstance(self._given, Reader))
+        held = int(self._data.bytes_allowed // (8 * self.rows))
+        return Cost(self.rows * self.size, less, isinstance(self._given, Reader), held)
 
     def factor(self) -> Factor:
         """Give the standardised data themselves, with products by walks over the file."""

@@ -41,7 +41,7 @@ def draw_cells(
         ax.bar([0], [0], color=colour, alpha=1.0 if texts is None else UNDER_TEXT, label=name)  # for the legend
     for i, line in enumerate(texts or ()):
         for j, text in enumerate(line):
-            ax.text(j + 0.5, i, text, ha="center", va="center", fontsize=7, color=INK, parse_math=False)
+            ax.text(j + 0.5, i, text, ha="center", va="center", fontsize=9, color=INK, parse_math=False)
     for edge in range(1, values.shape[1]):
         ax.axvline(edge, color=LINE, linewidth=0.6, zorder=0)
     name_rows(ax, rows)

@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
@@ -13,11 +14,21 @@ KEY_WIDTH, KEY_HEIGHT = 22, 12
 POINTS = 72  # of which an inch has as many
 HREF = "{http://www.w3.org/1999/xlink}href"
 LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+SIZE_OF_LETTERS = re.compile(r"([\d.]+)px")
+SMALL = 10.0  # letters below keep their size
 OWN_NAME = re.compile(r"_\d+$")  # matplotlib's own
+NO_TIPS: Mapping[str, Sequence[str]] = {}
 VARIABLES = {colour: f"var(--{name})" for name, colour in LIGHT.items()}
 
 
-def inline_svg(name: str, *values: Any, title: str, words: str, **settings: Any) -> tuple[str, list[tuple[str, str]]]:
+def inline_svg(
+    name: str,
+    *values: Any,
+    title: str,
+    words: str,
+    tips: Mapping[str, Sequence[str]] = NO_TIPS,
+    **settings: Any,
+) -> tuple[str, list[tuple[str, str]]]:
     """Draw a plot for a page.
 
     Parameters
@@ -26,6 +37,8 @@ def inline_svg(name: str, *values: Any, title: str, words: str, **settings: Any)
         As in `draw`.
     title, words
         What the drawing shows, for those who do not see it.
+    tips
+        Texts that the pointer brings up, one for each point of the parts of the drawing with these names.
 
     Returns
     -------
@@ -44,12 +57,22 @@ def inline_svg(name: str, *values: Any, title: str, words: str, **settings: Any)
             ax.get_legend().remove()
         drawing = _root(figure)
         keys = [_key(handle, f"{name}-{place}") for place, handle in enumerate(handles)]
+    for part in drawing.iter():
+        _tip(part, tips.get(part.get("class", ""), ()))
     drawing.attrib |= {"class": "chart", "role": "img", "aria-labelledby": f"{name}-title {name}-words"}
     for place, (tag, text) in enumerate((("title", title), ("desc", words))):
         element = ElementTree.Element(tag, {"id": f"{name}-{'words' if place else 'title'}"})
         element.text = text
         drawing.insert(place, element)
     return _text(drawing), [(key, label.strip()) for key, label in zip(keys, labels, strict=True)]
+
+
+def _tip(group: ElementTree.Element, texts: Sequence[str]) -> None:
+    """Give the points of a group a text each; where they are not as many, something else was drawn."""
+    points = list(group.iter("use"))
+    if texts and len(points) == len(texts):
+        for point, text in zip(points, texts, strict=True):
+            ElementTree.SubElement(point, "title").text = text
 
 
 def _key(handle: Any, salt: str) -> str:
@@ -91,8 +114,11 @@ def _simplified(element: ElementTree.Element) -> list[ElementTree.Element]:
     style = dict(part.strip().split(": ", 1) for part in element.get("style", "").split(";") if part.strip())
     if tag == "style" or style == {"fill": "none"}:  # a style sheet would be that of the whole page
         return []
-    if tag == "text":  # letters are those of the page
+    if tag == "text":  # letters are those of the page, small ones in their size
+        size = SIZE_OF_LETTERS.match(style.get("font-size", style.get("font", "")))
         style = {key: value for key, value in style.items() if key in ("fill", "text-anchor")}
+        if size is not None and float(size[1]) < SMALL:
+            style["font-size"] = f"{float(size[1]):g}px"
     simple = ElementTree.Element(tag)
     for name, value in element.attrib.items():
         if name in ("d", "x", "y", "width", "height", "transform"):
@@ -129,4 +155,10 @@ def _say_once(group: ElementTree.Element) -> None:
 
 
 def _text(drawing: ElementTree.Element) -> str:
+    """Write a drawing, with styles as attributes: a page with a strict policy has no others."""
+    for part in drawing.iter():
+        for line in part.attrib.pop("style", "").split(";"):
+            key, _, value = line.partition(":")
+            if value:
+                part.set(key, value)
     return ElementTree.tostring(drawing, encoding="unicode")

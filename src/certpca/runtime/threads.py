@@ -4,19 +4,26 @@ They are plain threads of Python and not those of a compiler's runtime (OpenMP a
 process inherits without the threads that belong to it, and which some allow to one caller at a time.
 """
 
+import math
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar, copy_context
+from functools import cache
+from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeVar
 
 Part = TypeVar("Part")
 Made = TypeVar("Made")
 
 SLOTS = 2  # for each thread: parts that are read and not yet done
 WORTH_BLAS_THREADS = 1e9  # multiplications of a product that is shared by threads of BLAS
+TINY_DATA, WORTH_THREADS = 500, 4e6  # numbers of a matrix between which threads of BLAS wait more than they work
+CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 RUNS = 4  # for each thread, so that those with much to do do not keep the others waiting
 
 _most: ContextVar[int | None] = ContextVar("certpca_threads", default=None)
@@ -24,16 +31,29 @@ _helpers: ThreadPoolExecutor | None = None  # of this process, made when they ar
 
 
 def threads_allowed() -> int:
-    """Return how many threads compiled loops may use here: one for each core, or NUMBA_NUM_THREADS, below any limit."""
+    """Return how many threads compiled loops may use here: what the user said, or one a core, below any limit."""
     most = _most.get()
     return _cores() if most is None else min(most, _cores())
 
 
 def _cores() -> int:
-    said = os.environ.get("NUMBA_NUM_THREADS", "")
-    if said.isdigit() and int(said) > 0:
-        return int(said)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return what environment variables say, as who starts several processes sets them, or what this process has."""
+    for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS"):
+        said = os.environ.get(name, "").partition(",")[0].strip()  # a list is for levels of nesting
+        if said.isdigit() and int(said) > 0:
+            return int(said)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, _quota())
+
+
+@cache
+def _quota(file: Path = CPU_QUOTA) -> int:
+    """Return how many cores the time that a container may use amounts to."""
+    try:
+        allowed, period = (float(part) for part in file.read_text().split())
+        return max(1, math.ceil(allowed / period))
+    except (OSError, ValueError, ZeroDivisionError):  # no such limit, or "max"
+        return sys.maxsize
 
 
 @contextmanager
@@ -52,13 +72,71 @@ def one_thread_each(workers: int, multiplications: float) -> Iterator[None]:
 
     Threads of BLAS that wait for each other, and for those of compiled loops, made small products ten times slower.
     """
-    if workers < 2 and multiplications > WORTH_BLAS_THREADS:
+    large = multiplications > WORTH_BLAS_THREADS
+    if workers < 2 and large:
         yield
         return
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(max(1, _cores() // workers) if multiplications > WORTH_BLAS_THREADS else 1, user_api="blas"):
+    with _BLAS.at_most(max(1, _cores() // workers) if large else 1):
         yield
+
+
+@contextmanager
+def threads_for(numbers: float) -> Iterator[None]:
+    """Let BLAS have one thread for all that is done with a matrix of few numbers, where threads cost more than they do.
+
+    Where all products are tiny BLAS takes one thread by itself.
+    """
+    if TINY_DATA < numbers < WORTH_THREADS:
+        with _BLAS.at_most(1):
+            yield
+    else:
+        yield
+
+
+class _BlasThreads:
+    """The threads of BLAS, which belong to the process: the least that any caller asks for, never more than before.
+
+    Callers in several threads come and go in any order, so that who ends last puts back what was there before all.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._asked: list[int] = []
+        self._controller: Any = None
+        self._before: list[int] = []
+
+    @contextmanager
+    def at_most(self, count: int) -> Iterator[None]:
+        """Lower the threads of BLAS for what the caller does meanwhile."""
+        with self._lock:
+            if not self._asked:
+                self._look()
+            self._asked.append(count)
+            self._set()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._asked.remove(count)
+                self._set()
+
+    def _look(self) -> None:
+        """Find the libraries, and how many threads each has now."""
+        import scipy.linalg  # noqa: F401  # which brings a BLAS of its own
+        from threadpoolctl import ThreadpoolController
+
+        if self._controller is None:
+            self._controller = ThreadpoolController().select(user_api="blas")
+        self._before = [library.num_threads for library in self._controller.lib_controllers]
+
+    def _set(self) -> None:
+        least = min(self._asked, default=sys.maxsize)
+        for library, before in zip(self._controller.lib_controllers, self._before, strict=True):
+            if library.num_threads != min(least, before):
+                library.set_num_threads(min(least, before))
+
+
+_BLAS = _BlasThreads()
 
 
 def in_threads(work: Callable[[int, int], None], count: int) -> None:
@@ -114,6 +192,7 @@ def _forget_helpers() -> None:
     """Let a forked process make helpers of its own: threads do not come along."""
     global _helpers  # noqa: PLW0603
     _helpers = None
+    _BLAS._lock = Lock()  # somebody else's thread may have held it
 
 
 if hasattr(os, "register_at_fork"):

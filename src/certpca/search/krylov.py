@@ -38,7 +38,7 @@ DENSE_SUPPORT = 512  # up to here the eigenvector on a support comes from LAPACK
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Eigenpairs:
-    """Leading eigenvalues, largest first, eigenvectors as columns, and the relative residual, of all and of the first."""
+    """Leading eigenvalues, largest first, eigenvectors as columns, and relative residuals, of all and of the first."""
 
     values: Vector
     vectors: Vector
@@ -47,7 +47,7 @@ class Eigenpairs:
 
     @property
     def largest_is_accurate(self) -> bool:
-        """Whether the largest eigenvalue is within a relative `VALUE_ACCURACY`: its error is the residual's square over the gap."""
+        """Whether the largest eigenvalue is known well enough: its error is the residual's square over the gap."""
         value, residual = max(float(self.values[0]), np.finfo(float).tiny), min(self.first_residual, self.residual)
         gap = 1.0 - float(self.values[1]) / value if self.values.size > 1 else 0.0
         return residual * min(1.0, residual / max(gap, np.finfo(float).tiny)) <= VALUE_ACCURACY

@@ -85,6 +85,29 @@ class SwapSearch:
         self._settle(support, objective, loadings)
         return True
 
+    @property
+    def at_once(self) -> int:
+        """How many swaps are tried at a time to begin with."""
+        return max(1, self.width // 8)
+
+    def move(self, together: int) -> int:
+        """Threshold, or where that does not help swap; return how many swaps to try next, or 0 if nothing helped."""
+        if self.threshold():
+            return together
+        swaps = self.improving_swaps()
+        if swaps.positions.size == 0:
+            return 0
+        together = min(together, swaps.positions.size)
+        while not self.apply(swaps, together):
+            if together == 1:
+                return 0
+            together = max(1, together // 4)
+        return together
+
+    def look(self, image: Vector) -> None:
+        """Take over Ax, which somebody else computed."""
+        self._image = image.astype(np.float64, copy=False)
+
     def improving_swaps(self) -> Swaps:
         """Find, for every position, the best swap that raises the objective."""
         nothing = Swaps(np.empty(0, np.intp), np.empty(0, np.intp))
@@ -146,29 +169,16 @@ class SwapSearch:
         return True
 
 
-def polished(
-    search: SwapSearch, progress: Progress, known: Callable[[Indices], bool] = lambda _: False
-) -> SwapSearch:
+def polished(search: SwapSearch, progress: Progress, known: Callable[[Indices], bool] = lambda _: False) -> SwapSearch:
     """Threshold while that helps, then swap; several swaps at a time while that works.
 
     It ends at a support that is `known`, from where others have gone on before.
     """
-    together = max(1, search.width // 8)
-    while not known(search.support):
-        if search.threshold():
-            if not progress.tick(search.objective):
-                return search
-            continue
-        swaps = search.improving_swaps()
-        if swaps.positions.size == 0:
-            return search
-        together = min(together, swaps.positions.size)
-        while not search.apply(swaps, together):
-            if together == 1:
-                return search
-            together = max(1, together // 4)
-        if not progress.tick(search.objective):
-            return search
+    together = search.at_once
+    while together and not known(search.support):
+        together = search.move(together)
+        if together and not progress.tick(search.objective):
+            break
     return search
 
 

@@ -3,10 +3,11 @@
 All starts (`search/starts.py`) are thresholded together. What each captures is half a product with the data; the most
 promising then have a few rounds of products, fewer after each (`search/thresholding.py`). The best few supports are
 refitted, thresholded again and improved by swaps until nothing helps. The search ends when that comes back to the best
-support known from another start: `effort` says how often, and how many starts there are.
+support known from other starts, where refitting takes a while; `effort` says how often, and how many starts there are.
+It does not begin where a bound by the spectrum says that the leading eigenvector leaves next to nothing.
 
-Small matrices are formed, and searched from every feature to the end. Large data that stay in a file are walked over by
-every product, so there the search starts from fewer places, only the better quarter goes on after each round, and
+Small matrices are formed, and searched from every feature to the end. Large data that stay in a file are walked over
+by every product, so there the search starts from fewer places, only the better quarter goes on after each round, and
 supports are improved on the matrix of those features that come closest to being chosen; one more product, for all of
 them together, then says whether any other feature should have been.
 
@@ -23,7 +24,7 @@ import numpy as np
 from certpca.operators.base import Operator
 from certpca.operators.explicit import ExplicitOperator
 from certpca.operators.within import asked_of
-from certpca.results.solution import Candidate
+from certpca.results.solution import Candidate, ending
 from certpca.results.status import Status
 from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
 from certpca.runtime.budget import Progress
@@ -106,11 +107,9 @@ class Auto:
         value = float(pairs.values[0])
         if value <= 0.0:
             return Candidate(np.arange(sparsity), Status.CONVERGED, largest_eigenvalue=0.0)
-        if progress.late():
-            return _without_rounds(operator, sparsity, pairs, progress)
-        quick = self._quick(operator, sparsity, pairs, diagonal, progress)
-        if quick is not None:
-            return Candidate(quick.support, Status.CONVERGED, quick.loadings, value, fitted=True)
+        early = self._early(operator, sparsity, pairs, diagonal, progress)
+        if early is not None:
+            return early
         finalists = self._raced(operator, sparsity, pairs, diagonal, progress, rng, frugal=frugal)
         status = Status.OUT_OF_BUDGET if progress.exhausted else Status.CONVERGED
         winner, loadings, winning = finalists[0], None, -np.inf
@@ -127,20 +126,22 @@ class Auto:
         self, operator: Operator, rng: np.random.Generator, progress: Progress, *, frugal: bool
     ) -> Eigenpairs:
         count, first = self.eigenvectors, ACCURACY if frugal else ACCURACY_OF_FIRST
-        if isinstance(operator, ExplicitOperator) and operator.size <= SOLVED_EXACTLY:
+        if operator.size <= SOLVED_EXACTLY and not operator.cost.reads:
             return leading_eigenpairs(operator, count, method="exact")
         return leading_eigenpairs(
             operator, count, accuracy=ACCURACY, accuracy_of_first=first, rng=rng, late=progress.late
         )
 
-    def _quick(
+    def _early(
         self, operator: Operator, sparsity: int, pairs: Eigenpairs, diagonal: Vector, progress: Progress
-    ) -> SwapSearch | None:
-        """Return what the leading eigenvector leads to, where next to nothing better is left.
+    ) -> Candidate | None:
+        """Return what the leading eigenvector leads to, where next to nothing better is left or the time is over.
 
         With μ the largest sum of k squares in the leading eigenvector v, (vᵀx)² ≤ μ for every x of k loadings, so
         that xᵀAx ≤ λ₂ + (λ₁ − λ₂)μ; keeping these entries of v captures at least λ₁μ.
         """
+        if progress.late():
+            return _without_rounds(operator, sparsity, pairs, progress)
         if pairs.values.size < 2 or not pairs.largest_is_accurate:
             return None
         leading, (largest, second) = np.abs(pairs.vectors[:, 0]), pairs.values[:2]
@@ -150,7 +151,9 @@ class Auto:
         if ceiling > largest * share * (1 + WORTH_LOOKING):
             return None
         found = polished(SwapSearch(operator, support, diagonal, progress.late), progress)
-        return found if found.objective >= ceiling * (1 - NOTHING_LEFT / self.effort**2) else None
+        if found.objective < ceiling * (1 - NOTHING_LEFT / self.effort**2):
+            return None
+        return Candidate(found.support, ending(progress, Status.CONVERGED), found.loadings, float(largest), fitted=True)
 
     def _raced(
         self,
@@ -220,7 +223,7 @@ class Auto:
                 return paths.setdefault(at.tobytes(), number) != number
 
             search = polished(SwapSearch(operator, support, diagonal, progress.late), progress, known)
-            end = paths[search.support.tobytes()]
+            end = paths.setdefault(search.support.tobytes(), number)  # cut short it may be anywhere
             if search.objective > best * (1 + 1e-12) and end == number:
                 best, leader, agreeing = search.objective, number, 1
             elif end == leader:
@@ -239,12 +242,13 @@ class Auto:
                 break
             active.append(SwapSearch(operator, support, diagonal, progress.late))
         while active:
-            supports, loadings = (np.array([*each]) for each in zip(*((s.support, s.loadings) for s in active), strict=True))
-            images = np.abs(operator.images(supports, loadings))
+            loadings = np.array([search.loadings for search in active])
+            images = operator.images(np.array([search.support for search in active]), loadings)
             going = []
             for search, image in zip(active, images, strict=True):
+                before = search.objective
                 found = search if progress.exhausted else self._moved(operator, search, image, diagonal, progress)
-                if found.objective > search.objective * (1 + 1e-9) and progress.tick(found.objective):
+                if found.objective > before * (1 + 1e-9) and progress.tick(found.objective):
                     going.append(found)
                 else:
                     yield max(search, found, key=lambda item: item.objective)
@@ -253,10 +257,13 @@ class Auto:
     def _moved(
         self, operator: Operator, search: SwapSearch, image: Vector, diagonal: Vector, progress: Progress
     ) -> SwapSearch:
-        """Improve a support on the matrix of features with large entries in its image, or go to the largest."""
+        """Improve a support on the matrix of features with large entries in its image, or by one move."""
         count = min(operator.size, max(CONTENDERS * search.width, FEWEST_CONTENDERS))
-        if count > limits().largest_factored:
-            return SwapSearch(operator, top_k(image, search.width), diagonal, progress.late)
+        if count > min(limits().largest_factored, operator.cost.held):
+            search.look(image)
+            search.move(search.at_once)
+            return search
+        image = np.abs(image)
         image[search.support] = np.inf
         near = top_k(image, count)
         matrix, places = ExplicitOperator(operator.submatrix(near), None), np.searchsorted(near, search.support)
@@ -266,7 +273,7 @@ class Auto:
 
 def _formed(operator: Operator) -> Operator:
     """Form a small matrix, unless it comes from a file."""
-    if operator.size > EVERY_COLUMN or operator.cost.reads or isinstance(operator, ExplicitOperator):
+    if operator.size > EVERY_COLUMN or operator.cost.reads:
         return operator
     return ExplicitOperator(operator.submatrix(np.arange(operator.size)))
 

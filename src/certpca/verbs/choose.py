@@ -240,7 +240,7 @@ def choose_sparsity(
     operator = as_operator(data, **options)
     grid = _grid(operator.size) if sparsities is None else checked_sparsities(sparsities, operator.size)
     needed = {"cross-validation": folds, "stability": 2}.get(method)
-    rows = None if needed is None else SampleRows(operator, method, needed)
+    rows = None if needed is None else SampleRows(operator, method, needed, 'method="elbow"')
     repeats = 0 if rows is None else folds if method == "cross-validation" else subsamples
     rounds = ROUNDS if method == "share" and sparsities is None else 0
 

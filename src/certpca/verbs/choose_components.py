@@ -221,7 +221,7 @@ def _parallel(
     rank = min(rows, operator.size)
     near = operator.near_one()
     own = _spectrum(near, rank)
-    given = None if operator.rows is None else SampleRows(operator, "parallel analysis", 1)
+    given = None if operator.rows is None else SampleRows(operator, "parallel analysis", 1, 'method="gavish-donoho"')
     drawn: list[Vector] = []
     with progress.until_interrupted():
         while len(drawn) < repeats and (len(drawn) < LEAST_REPEATS or progress.tick(float(len(drawn)))):

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 
-from certpca.bounds.near_one import set_in_data_units
+from certpca.bounds.near_one import in_data_units
 from certpca.bounds.sets.find import find_set_certificate
 from certpca.operators import Operator, on_host
 from certpca.results.certificate import PROVED_OPTIMAL
 from certpca.results.set_certificate import SetCertificate
 from certpca.results.solution import Solution, ending
 from certpca.results.status import Status
-from certpca.runtime.arrays import Vector
+from certpca.runtime.arrays import Vector, fix_sign
 from certpca.runtime.budget import Progress
 from certpca.runtime.checkpoint import Checkpoint
 from certpca.search.joint.find import find_together
@@ -53,7 +53,7 @@ def found_together(
         certificate = find_set_certificate(near, together, counts, loadings, target_gap, proof)
         status = ending(progress, certificate.status or status)
         loadings = _better(near, loadings, certificate)
-        certificate = set_in_data_units(certificate, units)
+        certificate = in_data_units(certificate, units)
     found = _solutions(operator, near, units, loadings, counts, status, progress)
     value = sum(solution.objective for solution in found)
     if certificate is not None and value >= certificate.upper_bound * (1 - PROVED_OPTIMAL):
@@ -70,7 +70,7 @@ def _better(operator: Operator, loadings: Vector, certificate: SetCertificate) -
         return loadings
     others = np.zeros_like(loadings)
     for column, support, own in zip(others.T, certificate.supports, certificate.loadings, strict=True):
-        column[support] = own
+        column[support] = fix_sign(own)
     return others
 
 

@@ -18,22 +18,23 @@ BLOCK_BYTES = 64 << 20  # of columns that are standardised at a time
 
 
 class SampleRows:
-    """The samples behind an operator, to be fitted and judged in parts."""
+    """The samples behind an operator, to be fitted and judged in parts; `instead` is what needs no rows."""
 
-    def __init__(self, operator: Operator, method: str, parts: int) -> None:
+    def __init__(self, operator: Operator, method: str, parts: int, instead: str = "") -> None:
         self._names = operator.names
         self._source: Source = operator.source()
         if self._source.kind != "data":
             msg = (
                 f"{method} needs the rows of the data, but the {operator.description} has none; "
-                'give samples x features, or use method="elbow"'
+                f"give samples x features{f', or use {instead}' if instead else ''}"
             )
             raise InvalidProblemError(msg)
         if self._source.weights is not None:
             msg = f"{method} takes rows apart and does not know sample_weight; leave it out, or use method='elbow'"
             raise InvalidProblemError(msg)
         if operator.cost.given_in_file:
-            msg = f"{method} takes rows apart, but the data stay in a file that is read by columns; use method='elbow'"
+            msg = f"{method} takes rows apart, but the data stay in a file that is read by columns; "
+            msg += f"use {instead}" if instead else "load them into memory"
             raise InvalidProblemError(msg)
         self.count = int(self._source.values.shape[0])
         if self.count < 2 * parts:

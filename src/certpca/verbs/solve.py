@@ -21,6 +21,7 @@ from certpca.runtime.arrays import Indices
 from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.checkpoint import Checkpoint, opened
 from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.threads import threads_for
 from certpca.search.krylov import ROUGH, leading_eigenpairs
 from certpca.solvers import Solver
 from certpca.verbs.constraints import Features, Groups, checked_constraints
@@ -206,8 +207,12 @@ def solved_near_one(
         None if states is None else states.part("search"),
         after=progress,
     )
-    candidate = _proposed(operator, count, method, search, rng)
-    found = judged(operator, candidate, progress, refit=refit)
+    read = [operator.walks]
+    with threads_for(operator.numbers):
+        candidate = _proposed(operator, count, method, search, rng)
+        read.append(operator.walks)
+        found = judged(operator, candidate, progress, refit=refit)
+        read.append(operator.walks)
     status = ending(progress, candidate.status)
     certificate = candidate.certificate
     progress = progress.part(checkpoint=proof_states, after=search)
@@ -228,7 +233,17 @@ def solved_near_one(
                 certificate.support, status, certificate.loadings, largest_eigenvalue=found.largest, fitted=True
             )
             found = judged(operator, better, progress)
-    return answer(operator, count, method.name, found, status, progress, certificate, candidate.details)
+    read.append(operator.walks)
+    details = {**candidate.details, **_walks(read)}
+    return answer(operator, count, method.name, found, status, progress, certificate, details)
+
+
+def _walks(read: list[float]) -> dict[str, float]:
+    """Say how often a file was read in each phase, from counts between them; nothing where all was in memory."""
+    if read[-1] == 0.0:
+        return {}
+    phases = zip(("walks_search", "walks_judge", "walks_proof"), np.diff(read), strict=True)
+    return {"walks": read[-1], **{name: round(float(count), 3) for name, count in phases if count > 0}}
 
 
 def require_narrow(support: Indices, count: int, method: Solver) -> None:

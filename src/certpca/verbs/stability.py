@@ -19,6 +19,7 @@ from certpca.verbs.sample_rows import SampleRows
 from certpca.verbs.stable_features import Stability
 from certpca.verbs.validation import (
     checked_folder,
+    checked_halves,
     checked_limits,
     checked_positive,
     checked_proof,
@@ -26,7 +27,6 @@ from certpca.verbs.validation import (
     checked_solution,
     checked_solver,
     checked_sparsity,
-    checked_whole,
     generator,
     named_arguments,
     refuse_without_effect,
@@ -134,9 +134,7 @@ def stability(
     Found again in 100% of 10 half-samples, on average over its features; 4 of 4 in at least 80%. Of features selected \
 no more often than by chance, at most 0.89 are expected among the stable ones.
     """
-    if checked_whole(subsamples, "subsamples", 2) % 2:
-        msg = f"subsamples must be an even number, as halves come in pairs; got {subsamples}, {subsamples + 1} would do"
-        raise InvalidProblemError(msg)
+    subsamples = checked_halves(subsamples)
     gap = checked_proof(certify, target_gap)
     if solution is not None:
         refuse_without_effect("the solution given has its own certificate, or none", certify=certify or None)

@@ -141,6 +141,14 @@ def checked_whole(value: Any, name: str, least: int) -> int:
     return int(value)
 
 
+def checked_halves(subsamples: Any) -> int:
+    """Return a number of half-samples, which come in pairs."""
+    if checked_whole(subsamples, "subsamples", 2) % 2:
+        msg = f"subsamples must be an even number, as halves come in pairs; got {subsamples}, {subsamples + 1} would do"
+        raise InvalidProblemError(msg)
+    return int(subsamples)
+
+
 def checked_share(value: Any, name: str) -> float:
     """Return a share above zero."""
     if not _is_real(value) or not 0 < value <= 1:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.bounds.near_one import set_in_data_units
+from certpca.bounds.near_one import in_data_units
 from certpca.bounds.sets.find import find_set_certificate
 from certpca.bounds.sets.prices.assignments import Assignment
 from certpca.bounds.sets.prices.branching import AssignmentSearch, Effort
@@ -58,7 +58,7 @@ def proved(
     progress = Progress(Budget(seconds=seconds))
     begin = first_features(operator.size, sparsities)
     certificate = find_set_certificate(near, problem, sparsities, begin, gap, progress)
-    return set_in_data_units(certificate, near.power - operator.power)
+    return in_data_units(certificate, near.power - operator.power)
 
 
 @pytest.mark.parametrize("sparsities", PITPROPS, ids=str)

@@ -49,7 +49,7 @@ def test_bad_options_are_refused_with_advice(table, flags, message, capsys):
     try:
         status = main(["choose", "data.npy", *flags])
     except SystemExit as stop:
-        status = stop.code
+        status = int(stop.code or 0)
     assert status == 2
     assert message in capsys.readouterr().err
 

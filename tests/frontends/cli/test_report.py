@@ -18,6 +18,12 @@ def files(rng, tmp_path, monkeypatch):
     text = "\n".join(",".join(map(repr, row)) for row in [list("abcdef"), *data.tolist()]).replace("'", "")
     (tmp_path / "data.csv").write_text(text)
     (tmp_path / "labels.txt").write_text("group\n" + "\n".join(labels))
+    lines = [f"s{j}\t{label}\t{j % 7}\tx" for j, label in enumerate(labels)]
+    (tmp_path / "meta.tsv").write_text("\n".join(["id\tkind\tage\tsame", *lines]) + "\n")
+    (tmp_path / "short.csv").write_text("kind\na\nb\n")
+    (tmp_path / "ragged.csv").write_text("kind,age\n" + "a,1\n" * 29 + "b\n")
+    (tmp_path / "twice.csv").write_text("kind,kind\n" + "a,1\n" * 30)
+    (tmp_path / "empty.csv").write_text("\n")
     assert main(["solve", "data.npz", "-k", "3", "--certify", "--json", "--output", "result.json"]) == 0
     return tmp_path
 
@@ -46,6 +52,42 @@ def test_data_labels_and_path(files, labels):
     text = (files / "report.html").read_text(encoding="utf-8")
     for said in ("verified now against data.npz", "one (10)", 'id="path-title"', 'id="scores-title"'):
         assert said.lower() in text.lower()
+
+
+def test_metadata_give_labels_names_and_what_components_go_with(files):
+    flags = [
+        "--data",
+        "data.npz",
+        "--metadata",
+        "meta.tsv",
+        "--labels",
+        "kind",
+        "--sample-names",
+        "id",
+        "--subsamples",
+        "4",
+    ]
+    assert main(["report", "result.json", *flags, "--output", "report.html"]) == 0
+    text = (files / "report.html").read_text(encoding="utf-8")
+    for said in ("one (10)", "<title>s7: two</title>", 'id="metadata-title"', "same for all samples: id, same."):
+        assert said in text
+    assert "Best in this sample" in text
+    assert "of 4 half-samples" in text
+
+
+def test_several_components_have_labels_and_metadata(files):
+    assert main(["decompose", "data.npz", "-r", "2", "-k", "2", "--output", "set.json"]) == 0
+    flags = ["--data", "data.npz", "--metadata", "meta.tsv", "--labels", "kind", "--genes"]
+    assert main(["report", "set.json", *flags, "--output", "report.html"]) == 0
+    text = (files / "report.html").read_text(encoding="utf-8")
+    for said in ("one (10)", 'id="scores-title"', 'id="metadata-title"', "gene/?term=a%5Bsym%5D"):
+        assert said in text
+
+
+def test_parts_that_several_components_do_not_have(files, capsys):
+    assert main(["decompose", "data.npz", "-r", "2", "-k", "2", "--output", "set.json"]) == 0
+    assert main(["report", "set.json", "--data", "data.npz", "--subsamples", "4"]) == 2
+    assert "--subsamples has no effect in a report on several components" in capsys.readouterr().err
 
 
 def test_column_of_a_csv_file_can_be_the_labels(files):
@@ -102,6 +144,17 @@ def test_tampered_bound_is_refused(files):
         (["--data", "data.npz", "--labels", "data.csv"], "one label on each line"),
         (["--output", "report.pdf"], "says no format"),
         (["--output", "nowhere/report.html"], "there is no folder"),
+        (["--metadata", "meta.tsv"], "--metadata is about the data"),
+        (["--sample-names", "group"], "--sample-names is about the data"),
+        (["--subsamples", "4"], "--subsamples is about the data"),
+        (["--data", "data.npz", "--subsamples", "5"], "subsamples must be an even number"),
+        (["--data", "data.npz", "--metadata", "nowhere.csv"], "metadata cannot be read from 'nowhere.csv'"),
+        (["--data", "data.npz", "--metadata", "short.csv"], "has 2 lines below its names, but there are 30 samples"),
+        (["--data", "data.npz", "--metadata", "ragged.csv"], "line 31 of 'ragged.csv' has 1 values, its first line 2"),
+        (["--data", "data.npz", "--metadata", "twice.csv"], "two columns named 'kind'; rename one"),
+        (["--data", "data.npz", "--metadata", "empty.csv"], "it is empty"),
+        (["--data", "data.npz", "--metadata", "meta.tsv", "--labels", "sex"], "has no column 'sex'"),
+        (["--data", "data.npz", "--sample-names", "other"], "holds 2 labels, but there are 30 samples"),
         (["--largest", "0"], "largest must be a whole number of at least 1"),
     ],
 )

@@ -69,7 +69,7 @@ def test_what_cannot_be_scored_is_refused(frame, arguments, message, capsys):
     try:
         status = main(["transform", *arguments])
     except SystemExit as stop:
-        status = stop.code
+        status = int(stop.code or 0)
     assert status == 2
     assert message in capsys.readouterr().err
 

@@ -108,7 +108,7 @@ def test_verbose_prints_and_silence_is_the_default(data, made, capsys):
         assert f"{made.n_components} of {made.n_components} components" in lines[-1]
 
 
-BAD = [
+BAD: list[tuple[dict, str]] = [
     ({"n_components": 0}, "n_components must be a whole number in 1..7"),
     ({"n_components": 2.5}, "n_components must be"),
     ({"sparsity": 8}, "sparsity must be a whole number in 1..7"),

@@ -1,5 +1,7 @@
 """What a report says, that it stays true and safe whatever the names are, and that files are whole."""
 
+import base64
+import hashlib
 import math
 import re
 import sys
@@ -235,6 +237,8 @@ def test_scores_are_the_standardised_data_times_the_loadings(rng):
     standard = (data - data.mean(axis=0)) / data.std(axis=0, ddof=1)
     np.testing.assert_allclose(facts.scores.first, standard @ solution.component, rtol=1e-10)
     second = facts.scores.second_component
+    assert second is not None
+    assert facts.scores.second is not None
     np.testing.assert_allclose(facts.scores.second, standard @ second.component, rtol=1e-10)
     parts = certpca.decompose(data, 2, 3, scale=True)
     np.testing.assert_array_equal(second.support, parts.components[1].support)
@@ -409,7 +413,9 @@ def nasty_solution(rng, title=None):
 def test_names_cannot_break_the_page(rng, tmp_path):
     data, solution = nasty_solution(rng)
     page = page_of(solution, tmp_path, data=data, names=NASTY, title=NASTY[0], labels=[NASTY[1]] * 30)
-    assert not {"script", "img", "iframe", "object", "embed"} & set(page.tags)
+    assert not {"img", "iframe", "object", "embed"} & set(page.tags)
+    assert page.tags.count("script") == 1  # its own
+    assert not [name for _, name, _ in page.attributes if name == "style"]
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
     assert NASTY[0] in page.texts
     assert any("漢字" in text for text in page.texts)
@@ -524,3 +530,91 @@ def test_bad_targets_are_refused_before_the_work(pitprops_solution, tmp_path, mo
 def test_format_wins_over_the_ending(pitprops_solution, tmp_path):
     write_report(pitprops_solution, Path(tmp_path / "report.txt"), form="markdown")
     assert (tmp_path / "report.txt").read_text(encoding="utf-8").startswith("# Sparse principal component")
+
+
+# --- several components, and what is known of samples and features -------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "genes", "address"),
+    [
+        ("rs7", False, "https://www.ncbi.nlm.nih.gov/snp/rs7"),
+        ("rs123_T", False, "https://www.ncbi.nlm.nih.gov/snp/rs123"),
+        ("ENSMUSG00000059552", False, "https://www.ensembl.org/id/ENSMUSG00000059552"),
+        ("HLA-DRB1", True, "https://www.ncbi.nlm.nih.gov/gene/?term=HLA-DRB1%5Bsym%5D"),
+        ("HLA-DRB1", False, ""),
+        ("rs", False, ""),
+        ("rs1 onclick=1", True, ""),
+        ('TP53"><script>', True, ""),
+        ("javascript:1", True, ""),
+    ],
+)
+def test_names_lead_to_databases(name, genes, address):
+    from certpca.frontends.report.links import link_of
+
+    assert link_of(name, genes=genes) == address
+
+
+def test_policy_allows_the_page_itself_by_hashes_alone(pitprops_solution, tmp_path):
+    write_report(pitprops_solution, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert policy is not None
+    assert "unsafe" not in policy[1]
+    for tag in ("style", "script"):
+        inside = re.search(rf"<{tag}>(.*?)</{tag}>", text, flags=re.DOTALL)
+        assert inside is not None
+        digest = base64.b64encode(hashlib.sha256(inside[1].encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy[1]
+
+
+def test_stability_says_two_things(rng, tmp_path):
+    data = rng.standard_normal((40, 12))
+    data[:, :3] += 2 * rng.standard_normal((40, 1))
+    solution = certpca.solve(data, 3, certify=True, target_gap=1e-6)
+    facts = write_report(solution, tmp_path / "report.md", data=data, subsamples=6)
+    assert facts.stability is not None
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "Best in this sample: no choice of 3 of the 12 features captures more, proved" in text
+    assert "Found again in 100% of 6 half-samples" in text
+
+
+def test_scores_of_several_components_are_those_of_the_data(rng, tmp_path):
+    data = rng.standard_normal((30, 8))
+    found = certpca.decompose(data, 3, 3)
+    facts = write_report(found, tmp_path / "report.html", data=data, labels=["a"] * 30)
+    assert facts.scores is not None
+    np.testing.assert_allclose(facts.scores.table, (data - data.mean(axis=0)) @ found.loadings, atol=1e-10)
+    assert facts.data is not None
+    assert facts.data.samples == 30
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"labels": ["a"]}, InvalidDataError, "one label for each of the 30 samples, got 1"),
+        ({"sample_names": ["a"]}, InvalidDataError, "one name for each of the 30 samples, got 1"),
+        (
+            {"metadata": {"age": [1, 2]}},
+            InvalidDataError,
+            "'age' of the metadata has 2 values, but there are 30 samples",
+        ),
+        ({"metadata": ["age"]}, InvalidDataError, "metadata must be a DataFrame"),
+        ({"genes": "yes"}, InvalidProblemError, "genes must be True or False"),
+        ({"subsamples": 3}, InvalidProblemError, "subsamples"),
+    ],
+)
+@pytest.mark.parametrize("several", [False, True])
+def test_what_does_not_fit_the_samples_is_refused(rng, tmp_path, settings, error, message, several):
+    data = rng.standard_normal((30, 8))
+    result = certpca.decompose(data, 2, 3) if several else certpca.solve(data, 3)
+    with pytest.raises(error, match=message):
+        write_report(result, tmp_path / "report.html", data=data, **settings)
+    assert not (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize("what", ["labels", "sample_names", "metadata"])
+def test_what_is_about_samples_needs_data(pitprops_solution, tmp_path, what):
+    for result in (pitprops_solution, certpca.decompose(certpca.pitprops(), 2, 3)):
+        with pytest.raises(InvalidProblemError, match=f"{what} need the data as well"):
+            write_report(result, tmp_path / "report.html", **{what: {"a": [1]}})  # type: ignore[call-overload]

@@ -10,7 +10,7 @@ import pytest
 
 import certpca
 from certpca.search.joint.problems import as_columns
-from certpca.search.joint.set_search import total
+from certpca.search.joint.set_problem import total
 from certpca.search.joint.stages import Budgets, rungs, searched
 
 REFERENCE = Path(__file__).parents[4] / "shared" / "reference" / "joint_components.json"

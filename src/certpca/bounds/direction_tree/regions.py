@@ -95,23 +95,42 @@ def leading_plane(region: Region) -> tuple[Vector, Vector]:
 
 
 def cutting(region: Region, rays: tuple[Vector, ...]) -> Cutting:
-    """Cut the plane of the two leading directions in three, or halve a wedge of nearly that plane."""
-    v, w = leading_plane(region)
-    refined = next((wedge for wedge in region.wedges if _overlap(wedge, v, w) > SAME_PLANE), None)
+    """Cut a region where its density leans on two directions."""
+    weights = to_vector(region.last.weights[-2:])
+    return cut_of(region.wedges, len(region.path), leading_plane(region), float(weights[0] / weights[1]), rays)
+
+
+def cut_of(
+    wedges: tuple[Wedge, ...],
+    position: int,
+    plane: tuple[Vector, Vector],
+    ratio: float,
+    rays: tuple[Vector, ...],
+    pieces: int = 3,
+) -> Cutting:
+    """Cut the plane of two leading directions in three or more, or halve a wedge of nearly that plane.
+
+    `position` is the place of the new wedges in the list of pairs on the way, `ratio` how much the density has of the
+    second direction for each of the first; more than three pieces are all alike.
+    """
+    v, w = plane
+    refined = next((wedge for wedge in wedges if _overlap(wedge, v, w) > SAME_PLANE), None)
     if refined is not None:
         v, w = refined.v, refined.w
         angles = [refined.lo, (refined.lo + refined.hi) / 2, refined.hi]
         rays = (*rays, _ray(v, w, angles[1]))
         cuts: tuple[Cut, ...] = (refined.cuts[0], len(rays), refined.cuts[1])
     else:
-        weights = to_vector(region.last.weights[-2:])
-        half = math.atan(math.sqrt(min(1.0, 0.5 * float(weights[0] / weights[1]))))
+        half = math.atan(math.sqrt(min(1.0, 0.5 * ratio)))
         angles = [-half, half, math.pi / 2, math.pi - half]
-        rays = (*rays, *(_ray(v, w, angle) for angle in angles[:3]))
-        cuts = (len(rays) - 2, len(rays) - 1, len(rays), -(len(rays) - 2))
+        if pieces > 3:
+            angles = [math.pi * (number - 0.5) / pieces for number in range(pieces + 1)]
+        first = len(rays) + 1
+        rays = (*rays, *(_ray(v, w, angle) for angle in angles[:-1]))
+        cuts = (*range(first, len(rays) + 1), -first)
     ends = zip(angles[:-1], angles[1:], cuts[:-1], cuts[1:], strict=True)
-    wedges = tuple(Wedge(v, w, lo, hi, (first, second), len(region.path)) for lo, hi, first, second in ends)
-    return Cutting(rays, cuts, wedges, refined)
+    fresh = tuple(Wedge(v, w, lo, hi, (first, second), position) for lo, hi, first, second in ends)
+    return Cutting(rays, cuts, fresh, refined)
 
 
 def signed(rays: tuple[Vector, ...], cut: Cut) -> Vector:

@@ -178,10 +178,17 @@ class Model:
         """Return the trace of what dual vectors have along directions that are not known."""
         return float(self.xp.sum(other**2 * self._left(self.known)))
 
-    def spectra(self, levels: Levels, aim: Aim, rows: Array, other: Array) -> list[Spectrum]:
-        """Return eigenvalues and eigenvectors of each part in the known directions, and what stands for the others."""
+    def spectra(
+        self, levels: Levels, aim: Aim, rows: Array, other: Array, more: Vector | None = None
+    ) -> list[Spectrum]:
+        """Return eigenvalues and eigenvectors of each part in the known directions, and what stands for the others.
+
+        `more` is added to the matrix of each.
+        """
         xp, width = self.xp, levels.width
         total = to_vector(xp.matrix_transpose(rows) @ rows)
+        if more is not None:
+            total = total + more
         mean = -math.inf
         if self.known < self.directions:
             mean = self.unknown(other) / (self.directions - self.known)

@@ -26,7 +26,7 @@ def find_set_certificate(
     """Return the best certificate that the budget allows; there always is one.
 
     `operator` has entries near one (`Operator.near_one`), and the certificate is in its units
-    (`near_one.set_in_data_units` turns it back). `loadings` has a column for each component, in the order of the
+    (`near_one.in_data_units` turns it back). `loadings` has a column for each component, in the order of the
     sparsities; those of the certificate may be better ones.
     """
     goal = Goal(target_gap)

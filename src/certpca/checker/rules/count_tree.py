@@ -31,8 +31,9 @@ from typing import Any
 import numpy as np
 
 from certpca.checker.data import Prepared
+from certpca.checker.large_eigenvalues import largest_of
 from certpca.checker.level_factors import level_vectors
-from certpca.checker.level_points import largest_of, sum_of_duals
+from certpca.checker.level_points import sum_of_duals
 from certpca.checker.levels import Level, level_of
 from certpca.checker.limits import LARGEST_FACTORED
 from certpca.checker.numbers import Indices, Vector, array_of, gamma, indices_of, require

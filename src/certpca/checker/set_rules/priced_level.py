@@ -16,11 +16,14 @@ for the F at hand; w(S) is at most the sum W of the k_t largest prices, so P_t g
 
 import math
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from certpca.checker.data import Prepared
 from certpca.checker.level_points import level_point_of
+from certpca.checker.levels import prices_of
 from certpca.checker.numbers import gamma, largest_sum, require
 from certpca.checker.rules import l0_level
 from certpca.checker.set_rules import SetProved
@@ -40,15 +43,23 @@ def prove(prepared: Prepared, certificate: SetCertificate, objective: float) -> 
     """Evaluate one dual point for all components, and add the prices."""
     del objective
     point = level_point_of(prepared, certificate.evidence)
-    wanted = Counter(certificate.sparsities)
+    wanted = sorted(set(certificate.sparsities))
     prepared.work.spend(3.0 * len(wanted) * float(prepared.depth) ** 3)
-    small = gamma(prepared.size + 16)
-    total = float(point.prices.sum()) * (1 + small)
-    for k, times in wanted.items():
-        value = max(point.bound(k), 0.0)
-        paid = float(largest_sum(point.prices, min(k, prepared.size))) * (1 + small)
+    bounds = {k: max(point.bound(k), 0.0) for k in wanted}
+    return with_prices(prepared, certificate.evidence, certificate.sparsities, bounds)
+
+
+def with_prices(
+    prepared: Prepared, evidence: Mapping[str, Any], sparsities: tuple[int, ...], bounds: Mapping[int, float]
+) -> SetProved:
+    """Add all prices to bounds of P_t for the F at hand, by their sparsities."""
+    prices, small = prices_of(prepared, evidence), gamma(prepared.size + 16)
+    total = float(prices.sum()) * (1 + small)
+    for k, times in Counter(sparsities).items():
+        value = bounds[k]
+        paid = float(largest_sum(prices, min(k, prepared.size))) * (1 + small)
         moved = 2 * prepared.error * math.sqrt(value + paid) + prepared.error**2 + prepared.excess + prepared.vanished
         total += times * (value + moved * (1 + gamma(16)))
-    total *= 1 + gamma(len(certificate.sparsities) + 16)
+    total *= 1 + gamma(len(sparsities) + 16)
     require(bool(np.isfinite(total)), "its numbers overflow")
     return SetProved(total)

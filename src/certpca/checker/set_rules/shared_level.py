@@ -16,8 +16,9 @@ Allowance. `level_points` and `leading_sums`; R is formed with an error of at mo
 import numpy as np
 
 from certpca.checker.data import Prepared
+from certpca.checker.large_eigenvalues import largest_of
 from certpca.checker.leading_sums import LIFTED, lifted_of, sum_of_leading
-from certpca.checker.level_points import largest_of, level_point_of
+from certpca.checker.level_points import level_point_of
 from certpca.checker.numbers import gamma, require
 from certpca.checker.rules import l0_level
 from certpca.checker.set_rules import SetProved

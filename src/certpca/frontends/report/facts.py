@@ -2,27 +2,26 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
 
 import numpy as np
 
 from certpca.checker import Examiner
+from certpca.frontends.report.data_facts import DataFacts, data_facts
 from certpca.frontends.report.recomputed import Check, contradiction, held_against
+from certpca.frontends.report.sample_scores import Scores, checked_about_samples, of_one, with_metadata
 from certpca.intake import DataOptions, as_operator
 from certpca.operators import Operator
-from certpca.readers.moments import Moments, dense_moments, sparse_moments
-from certpca.results.certificate import Source
 from certpca.results.path import Path
 from certpca.results.solution import Solution
-from certpca.runtime.array_kinds import is_sparse
-from certpca.runtime.arrays import Indices, Vector, to_vector
+from certpca.runtime.arrays import Indices
 from certpca.runtime.budget import Budget, Listener, Progress, begun
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
-from certpca.verbs.components import remaining_problem
-from certpca.verbs.decompose import NOTHING_LEFT
 from certpca.verbs.path import path as find_path
-from certpca.verbs.solve import solve
+from certpca.verbs.sample_rows import SampleRows
+from certpca.verbs.stability import stability
+from certpca.verbs.stable_features import Stability
 
 EXTRA_SECONDS = 30.0  # for what only the report needs: a second component, and a path where one is asked for
 LARGEST = 30  # bars that fit a page
@@ -66,30 +65,6 @@ class Files:
     reading_options: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DataFacts:
-    """The data in numbers; a matrix that was given as such has no samples."""
-
-    name: str
-    matrix: str
-    samples: int | None
-    features: int
-    missing: int
-    constant: int
-    total_variance: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores:
-    """The samples seen along the solution and along a second component, and their labels."""
-
-    first: Vector
-    second: Vector
-    second_component: Solution
-    second_ratio: float
-    labels: tuple[str, ...] | None = None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
     """Everything a report tells; parts that are not known are None.
@@ -105,7 +80,7 @@ class Facts:
     check : Check, optional
         What the checker said.
     scores : Scores, optional
-        On this component and a second one.
+        On this component and a second one, with labels and names of samples and what metadata say.
     no_scores : str
         Why there are none.
     path : Path, optional
@@ -122,6 +97,10 @@ class Facts:
         Whether the result names features otherwise than the data do.
     largest : int
         How many loadings are drawn.
+    stability : Stability, optional
+        What half-samples find again.
+    genes : bool
+        Whether names of features are those of genes, and lead to them.
 
     See Also
     --------
@@ -147,6 +126,13 @@ class Facts:
     inside_names: tuple[str, ...] = ()
     other_names: bool = False
     largest: int = LARGEST
+    stability: Stability | None = None
+    genes: bool = False
+
+    @property
+    def about(self) -> str:
+        """Whether the report is on one component or on several."""
+        return "one"
 
     @property
     def refused(self) -> bool:
@@ -158,6 +144,16 @@ class Facts:
         """Why the result, or the path beside it, is refused; empty where neither is."""
         own = "" if self.check is None else self.check.refusal
         return own or (f"the path is not what the data give: {self.path_refusal}" if self.path_refusal else "")
+
+    @property
+    def size(self) -> int:
+        """Number of features."""
+        return self.solution.size
+
+    @property
+    def matrix(self) -> str:
+        """Which matrix it is, in words."""
+        return self.solution.matrix
 
     @property
     def trace(self) -> float:
@@ -183,6 +179,9 @@ def gather(
     path: Path | None = None,
     sparsities: Iterable[int] | None = None,
     labels: Any = None,
+    sample_names: Any = None,
+    metadata: Any = None,
+    subsamples: int | None = None,
     files: Files | None = None,
     budget: Budget | Progress | None = None,
     listener: Listener | None = None,
@@ -196,29 +195,35 @@ def gather(
         msg = f"the path is about {path.solutions[0].size} features, the result about {solution.size}"
         raise InvalidProblemError(msg)
     if data is None:
-        if labels is not None or sparsities is not None:
-            what = "labels" if labels is not None else "sparsities"
-            msg = f"{what} need the data as well (data=, --data)"
-            raise InvalidProblemError(msg)
+        refuse_without_data(
+            labels=labels, sparsities=sparsities, sample_names=sample_names, metadata=metadata, subsamples=subsamples
+        )
         conflict = contradiction(solution)
         return Facts(solution, files, check=Check(solution, conflict) if conflict else None, path=path)
     operator = as_operator(data, **options)
     if operator.size != solution.size:
         msg = f"the result is about {solution.size} features, {files.data or 'the data'} have {operator.size}"
         raise InvalidDataError(msg)
-    summary = _summary(operator, files.data or "the data given")
-    marks = _checked_labels(labels, summary.samples)
+    summary = data_facts(operator, files.data or "the data given")
+    about = checked_about_samples(summary.samples, labels=labels, sample_names=sample_names)
+    if subsamples is not None:
+        SampleRows(operator, "stability", 2)  # refused before the work, not after it
     examiner = Examiner(operator.source())
     check = held_against(operator, solution, examiner)
     if check.refusal:
         return Facts(solution, files, summary, check)
-    later = 2 if path is None and sparsities is not None else 1
-    scores, reason = _scores(check.solution, operator, marks, progress.part(1 / later))
+    later = 1 + (path is None and sparsities is not None) + (subsamples is not None)
+    scores, reason = of_one(check.solution, operator, progress.part(1 / later))
+    scores = None if scores is None else with_metadata(replace(scores, **about), metadata)
     made_now, path_refusal = path is None and sparsities is not None, ""
     if made_now and sparsities is not None:
-        path = find_path(operator, sparsities, certify=True, budget=progress.part())
+        path = find_path(operator, sparsities, certify=True, budget=progress.part(1 / (later - 1)))
     elif path is not None:
         path, path_refusal = _checked_path(path, operator, examiner)
+    again = None
+    if subsamples is not None:
+        known, whole = check.solution, progress.part()
+        again = stability(operator, known.sparsity, solution=known, subsamples=subsamples, budget=whole)
     inside = np.empty(0, dtype=np.intp) if check.proof is None else check.proof.inside
     return Facts(
         solution=check.solution,
@@ -233,6 +238,7 @@ def gather(
         path_refusal=path_refusal,
         inside_names=operator.names_of(inside) or _numbered(inside),
         other_names=solution.names is not None and solution.names != check.solution.names,
+        stability=again,
     )
 
 
@@ -256,59 +262,9 @@ def _numbered(indices: Indices) -> tuple[str, ...]:
     return tuple(f"feature {index}" for index in indices)
 
 
-def _summary(operator: Operator, name: str) -> DataFacts:
-    missing = 0
-    if operator.rows is not None:
-        source = operator.source()
-        if source.fill_missing:  # else there are none: they would have been refused
-            moments = _moments(source)
-            missing = int((moments.rows - moments.count).sum())
-    constant = int((to_vector(operator.diagonal()) == 0.0).sum())
-    return DataFacts(name, operator.description, operator.rows, operator.size, missing, constant, operator.trace())
-
-
-def _moments(source: Source) -> Moments:
-    values = source.values
-    if hasattr(values, "moments"):  # a reader of a file, which counts while it walks
-        return values.moments(center=True)  # type: ignore[no-any-return]
-    return (
-        sparse_moments(values, center=True) if is_sparse(values) else dense_moments(values, source.missing, center=True)
-    )
-
-
-def _checked_labels(labels: Any, samples: int | None) -> tuple[str, ...] | None:
-    if labels is None:
-        return None
-    if samples is None:
-        msg = "labels are for samples, but the data are a matrix without samples"
-        raise InvalidProblemError(msg)
-    if len(labels) != samples:
-        msg = f"there must be one label for each of the {samples} samples, got {len(labels)}"
-        raise InvalidDataError(msg)
-    return tuple(str(label) for label in labels)
-
-
-def _scores(
-    solution: Solution,
-    operator: Operator,
-    labels: tuple[str, ...] | None,
-    progress: Progress,
-) -> tuple[Scores | None, str]:
-    """Return the scores of two components, or None and why there are none."""
-    if operator.rows is None:
-        return None, "Scores need samples; the data given are a matrix."
-    rest = remaining_problem(operator, [solution], "schur")
-    if not rest.trace() > NOTHING_LEFT * operator.trace():
-        return None, "The component explains all the variance there is: nothing is left for a second one to score."
-    with np.errstate(over="ignore"):  # as in decompose: features without variance left
-        second = solve(rest, solution.sparsity, budget=progress)
-    return (
-        Scores(
-            operator.scores(solution.support, solution.loadings),
-            operator.scores(second.support, second.loadings),
-            second,
-            second.objective / operator.trace(),
-            labels,
-        ),
-        "",
-    )
+def refuse_without_data(**given: Any) -> None:
+    """Refuse what needs the data and was given without them."""
+    for what, value in given.items():
+        if value is not None:
+            msg = f"{what} need the data as well (data=, --data)"
+            raise InvalidProblemError(msg)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from certpca.frontends.report.blocks import Bars, Block, Chart, Command, Document, FactList, Paragraph, Table
+from certpca.frontends.report.blocks import Bars, Block, Chart, Command, Document, FactList, Paragraph, Table, Turns
 from certpca.frontends.report.escape import as_markdown, plain
 from certpca.frontends.report.words import signed
 
@@ -73,4 +73,5 @@ _RENDERERS: dict[type[Block], Callable[[Any], str]] = {
     Bars: _bars,
     Chart: _chart,
     Command: _command,
+    Turns: lambda block: "\n".join(f"- {as_markdown(turn.text)}" for turn in block.turns),
 }

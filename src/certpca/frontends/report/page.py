@@ -1,6 +1,6 @@
-"""One self-contained HTML page: no script, no other file, no request."""
+"""One self-contained HTML page: no other file, no request, and no script but its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from certpca.frontends.report.blocks import (
@@ -14,15 +14,16 @@ from certpca.frontends.report.blocks import (
     Paragraph,
     Section,
     Table,
+    Turn,
+    Turns,
 )
 from certpca.frontends.report.escape import LONGEST_NAME, as_html, shortened
+from certpca.frontends.report.policy import policy
+from certpca.frontends.report.script import SCRIPT
 from certpca.frontends.report.style import STYLE
 from certpca.frontends.report.words import signed
 
-# Nothing may be fetched, whatever a feature's name tries: style and drawings are in the page itself.
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-
-
+NO_LINKS: Mapping[str, str] = {}
 SHORT_NAME = 14  # names up to this length get a narrow column
 
 
@@ -37,7 +38,7 @@ def to_html(document: Document) -> str:
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta http-equiv="Content-Security-Policy" content="{policy(STYLE, SCRIPT)}">
 <meta name="generator" content="certpca">
 <title>{as_html(document.title)}</title>
 <link rel="icon" href="data:,">
@@ -58,6 +59,7 @@ def to_html(document: Document) -> str:
 {sections}
 </main>
 <footer>{as_html(document.footer)}</footer>
+<script>{SCRIPT}</script>
 </body>
 </html>
 """
@@ -88,31 +90,50 @@ def _fact_list(block: FactList) -> str:
 def _table(block: Table) -> str:
     header = "".join(_cell("th", ' scope="col"', cell, j < block.texts) for j, cell in enumerate(block.header))
     rows = "\n".join(
-        f"<tr>{''.join(_cell('td', '', cell, j < block.texts) for j, cell in enumerate(row))}</tr>"
+        f"<tr>{''.join(_cell('td', '', cell, j < block.texts, block.links) for j, cell in enumerate(row))}</tr>"
         for row in block.rows
     )
-    table = f'<table class="plain"><thead><tr>{header}</tr></thead>\n<tbody>{rows}</tbody></table>'
-    if not block.folded:
-        return f'<div class="scroll">{table}</div>'
-    return f'<details><summary>{as_html(block.folded)}</summary><div class="scroll">{table}</div></details>'
+    name = f' data-name="{as_html(block.name)}"' if block.name else ""
+    table = f'<table class="plain"{name}><thead><tr>{header}</tr></thead>\n<tbody>{rows}</tbody></table>'
+    whole = f'<div class="table"><div class="scroll">{table}</div></div>'
+    return f"<details><summary>{as_html(block.folded)}</summary>{whole}</details>" if block.folded else whole
 
 
-def _cell(tag: str, attributes: str, text: str, worded: bool) -> str:
+def _cell(tag: str, attributes: str, text: str, worded: bool, links: Mapping[str, str] = NO_LINKS) -> str:
     if worded:  # names may run from right to left
-        return f'<{tag} class="text"{attributes}><bdi>{as_html(text)}</bdi></{tag}>'
+        return f'<{tag} class="text"{attributes}>{_linked(text, text, links)}</{tag}>'
     return f"<{tag}{attributes}>{as_html(text)}</{tag}>"
+
+
+def _linked(text: str, name: str, links: Mapping[str, str]) -> str:
+    """Write a name, with the address that it leads to."""
+    written = f"<bdi>{as_html(text)}</bdi>"
+    if name not in links:
+        return written
+    return f'<a href="{as_html(links[name])}" target="_blank" rel="noopener noreferrer">{written}</a>'
+
+
+def _turns(block: Turns) -> str:
+    views = "\n".join(_turn(turn, place == block.shown) for place, turn in enumerate(block.turns))
+    return f'<div class="turns" data-label="{as_html(block.label)}">{views}</div>'
+
+
+def _turn(turn: Turn, shown: bool) -> str:
+    hidden = "" if shown else " hidden"
+    body = f"<p>{as_html(turn.text)}</p>{_table(turn.table)}"
+    return f'<div class="turn" data-label="{as_html(turn.label)}"{hidden}>{body}</div>'
 
 
 def _bars(block: Bars) -> str:
     largest = max(abs(bar.value) for bar in block.bars)
     low = -1.0 if any(bar.value < 0 for bar in block.bars) else 0.0
     marked = any(bar.mark for bar in block.bars)
-    rows = "\n".join(_bar(bar, largest, low, marked=marked) for bar in block.bars)
+    rows = "\n".join(_bar(bar, largest, low, block.links, marked=marked) for bar in block.bars)
     short = " short" if all(len(bar.name) <= SHORT_NAME for bar in block.bars) else ""
     return f'<table class="bars{short}"><caption>{as_html(block.caption)}</caption><tbody>\n{rows}\n</tbody></table>'
 
 
-def _bar(bar: Bar, largest: float, low: float, *, marked: bool) -> str:
+def _bar(bar: Bar, largest: float, low: float, links: Mapping[str, str], *, marked: bool) -> str:
     length = abs(bar.value) / largest
     start, sign = (0.0, "plus") if bar.value >= 0 else (-length, "minus")
     drawing = (
@@ -121,13 +142,13 @@ def _bar(bar: Bar, largest: float, low: float, *, marked: bool) -> str:
         f'<path class="zero" d="M0 0V1"/></svg>'
     )
     name = shortened(bar.name, LONGEST_NAME)
-    hint = f' title="{as_html(bar.name)}"' if name != bar.name else ""
+    hint = f' title="{as_html(bar.name)}"'
     mark = ""
     if marked:
         sign = '<span title="in every optimal choice" aria-label="in every optimal choice">✓</span>' if bar.mark else ""
         mark = f'<td class="mark">{sign}</td>'
     return (
-        f'<tr><th scope="row"{hint}><bdi>{as_html(name)}</bdi></th><td>{drawing}</td>'
+        f'<tr><th scope="row"{hint}>{_linked(name, bar.name, links)}</th><td>{drawing}</td>'
         f'<td class="value">{signed(bar.value)}</td>{mark}</tr>'
     )
 
@@ -135,7 +156,8 @@ def _bar(bar: Bar, largest: float, low: float, *, marked: bool) -> str:
 def _chart(block: Chart) -> str:
     from certpca.plots import inline_svg
 
-    drawing, keys = inline_svg(block.plot, *block.values, title=block.title, words=block.words, **block.settings)
+    told: dict[str, Any] = {"title": block.title, "words": block.words, "tips": block.tips}
+    drawing, keys = inline_svg(block.plot, *block.values, **told, **block.settings)
     lines = "".join(f"<li>{key}<bdi>{as_html(text)}</bdi></li>" for key, text in keys)
     legend = f'<ul class="legend">{lines}</ul>' if lines else ""
     return f"<figure>{drawing}{legend}<figcaption>{as_html(block.words)}</figcaption></figure>"
@@ -152,4 +174,5 @@ _RENDERERS: dict[type[Block], Callable[[Any], str]] = {
     Bars: _bars,
     Chart: _chart,
     Command: _command,
+    Turns: _turns,
 }

@@ -5,6 +5,7 @@ import math
 from certpca.checker.rules import rules
 from certpca.frontends.report.facts import Facts
 from certpca.results.certificate import PROVED_OPTIMAL
+from certpca.results.solution import Solution
 from certpca.runtime import rounded
 
 NBSP = "\u00a0"
@@ -64,9 +65,8 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def feature_names(facts: Facts) -> list[str]:
+def feature_names(solution: Solution) -> list[str]:
     """Name the features of the support; a feature without a name goes by its index."""
-    solution = facts.solution
     if solution.names is None:
         return [f"feature {index}" for index in solution.support]
     return [name or f"feature {index}" for name, index in zip(solution.names, solution.support, strict=True)]
@@ -82,6 +82,30 @@ def certificate_state(facts: Facts) -> str:
     if solution.support.size > solution.certificate.sparsity:
         return "incomparable"
     return "optimal" if solution.gap <= PROVED_OPTIMAL else "gap"
+
+
+def title(facts: Facts) -> str:
+    """Say of how many features the component is."""
+    return f"Sparse principal component: {facts.solution.support.size:,} of {facts.solution.size:,} features"
+
+
+def figures(facts: Facts) -> list[tuple[str, str]]:
+    """Return the numbers that stand at the top."""
+    solution = facts.solution
+    if facts.refused:  # numbers this large are believed
+        return []
+    numbers = [
+        (percent_down(solution.explained_variance_ratio), "of the variance explained"),
+        (f"{solution.support.size:,} of {solution.size:,}", "features used"),
+    ]
+    if not math.isnan(solution.relative_objective):  # a limit may have left no time for it
+        numbers.append((percent(solution.relative_objective, 1), "of what a component with all features captures"))
+    state = certificate_state(facts)
+    if state == "optimal":
+        numbers.append((f"0{NBSP}%", "gap to the best possible (below one millionth)"))
+    elif state == "gap":
+        numbers.append((percent_up(solution.gap), "gap to the best possible, at most"))
+    return numbers
 
 
 def share_of_variance(facts: Facts, value: float, *, up: bool = False) -> str:

@@ -11,8 +11,7 @@ from certpca.frontends.report.facts import EXTRA_SECONDS, LARGEST, Facts, Files,
 from certpca.frontends.report.markdown import to_markdown
 from certpca.frontends.report.page import to_html
 from certpca.frontends.report.picture import save_picture
-from certpca.frontends.report.sets.compose import compose_set
-from certpca.frontends.report.sets.facts import SetFacts, gather_set
+from certpca.frontends.report.set_facts import SetFacts, gather_set
 from certpca.intake import DataOptions
 from certpca.results.component_set import ComponentSet
 from certpca.results.path import Path as SparsityPath
@@ -20,7 +19,14 @@ from certpca.results.solution import Solution
 from certpca.runtime.atomic_write import require_writable, write_text_whole
 from certpca.runtime.budget import Budget, Listener, Progress
 from certpca.runtime.errors import InvalidProblemError
-from certpca.verbs.validation import checked_limits, checked_whole, named_arguments, refuse_without_effect
+from certpca.verbs.validation import (
+    checked_flag,
+    checked_halves,
+    checked_limits,
+    checked_whole,
+    named_arguments,
+    refuse_without_effect,
+)
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown", ".png": "png", ".svg": "svg"}
 
@@ -34,6 +40,10 @@ def write_report(
     path: SparsityPath | None = None,
     sparsities: Iterable[int] | None = None,
     labels: Any = None,
+    sample_names: Any = None,
+    metadata: Any = None,
+    subsamples: int | None = None,
+    genes: bool = False,
     form: str | None = None,
     title: str | None = None,
     largest: int = LARGEST,
@@ -49,6 +59,10 @@ def write_report(
     target: str | Path,
     *,
     data: Any = None,
+    labels: Any = None,
+    sample_names: Any = None,
+    metadata: Any = None,
+    genes: bool = False,
     form: str | None = None,
     title: str | None = None,
     largest: int = LARGEST,
@@ -67,6 +81,10 @@ def write_report(
     path: SparsityPath | None = None,
     sparsities: Iterable[int] | None = None,
     labels: Any = None,
+    sample_names: Any = None,
+    metadata: Any = None,
+    subsamples: int | None = None,
+    genes: bool = False,
     form: str | None = None,
     title: str | None = None,
     largest: int = LARGEST,
@@ -93,6 +111,16 @@ def write_report(
         Compute and certify such a path now; needs the data.
     labels : sequence, optional
         One for each sample: colours of the scores.
+    sample_names : sequence, optional
+        One for each sample: what the pointer brings up.
+    metadata : mapping or DataFrame, optional
+        Columns with one value for each sample: how strongly components go with them, see `associations`.
+    subsamples : int, optional
+        Also search in so many half-samples, an even number, and say which features these find again, see `stability`.
+        For one component.
+    genes : bool
+        Whether features are genes: their names then lead to a database of genes, as those of variants (rs…) and of
+        Ensembl's identifiers always do.
     form : {"html", "markdown", "png", "svg"}, optional
         What it becomes, whatever the ending.
     title : str, optional
@@ -139,14 +167,20 @@ def write_report(
     """
     form = report_format(target, form)
     checked_whole(largest, "largest", 1)
+    checked_flag(genes, "genes")
+    if subsamples is not None:
+        checked_halves(subsamples)
     require_writable(target)
     by_default = EXTRA_SECONDS if time_limit is None and budget is None else time_limit
     progress = checked_limits(by_default, budget, listener)
     if isinstance(solution, ComponentSet):
         reason = "a report on several components has no such part"
-        refuse_without_effect(reason, path=path, sparsities=sparsities, labels=labels)
-        together = replace(gather_set(solution, data, files, **options), largest=largest)
-        _write(compose_set(together, title=title), target, form)
+        refuse_without_effect(reason, path=path, sparsities=sparsities, subsamples=subsamples)
+        together = gather_set(
+            solution, data, files, labels=labels, sample_names=sample_names, metadata=metadata, **options
+        )
+        together = replace(together, largest=largest, genes=genes)
+        _write(compose(together, title=title), target, form)
         return together
     facts = gather(
         solution,
@@ -154,11 +188,14 @@ def write_report(
         path=path,
         sparsities=sparsities,
         labels=labels,
+        sample_names=sample_names,
+        metadata=metadata,
+        subsamples=subsamples,
         files=files,
         budget=progress,
         **options,
     )
-    facts = replace(facts, largest=largest)
+    facts = replace(facts, largest=largest, genes=genes)
     _write(compose(facts, title=title), target, form)
     return facts
 

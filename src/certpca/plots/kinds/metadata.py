@@ -24,7 +24,13 @@ def draw(
     ]
     columns = components or [str(j + 1) for j in range(values.shape[1])]
     draw_cells(
-        ax, values, names, columns, largest=1.0, texts=texts, labels=("rises with it, full at 1", "falls, full at −1")
+        ax,
+        values,
+        names,
+        columns,
+        largest=1.0,
+        texts=texts,
+        labels=("rises with it, or groups differ", "falls with it"),
     )
     ax.set_xlabel("component")
 

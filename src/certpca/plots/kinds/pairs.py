@@ -46,7 +46,9 @@ def draw(
     ax.set_yticks(np.arange(count) + 0.5, [name.split(" (")[0] for name in told[:count]], rotation=90, va="center")
     ax.tick_params(length=0)
     ax.grid(visible=False)
-    ax.set_xlabel("scores" if count == scores.shape[1] else f"scores on the first {count} of {scores.shape[1]}")
+    ax.set_xlabel(
+        "scores on components" if count == scores.shape[1] else f"scores on the first {count} of {scores.shape[1]}"
+    )
     if names and count > 1:
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(len(names), 4), fontsize=8, markerscale=1.6)
     elif names:
@@ -55,7 +57,7 @@ def draw(
 
 def height(scores: Vector, *_: Any, **__: Any) -> float:
     """Return the inches that the panels need."""
-    return 1.0 + SIDE * min(scores.shape[1], MOST)
+    return float(1.0 + SIDE * min(scores.shape[1], MOST))
 
 
 def _spread(ax: Any, values: Vector, groups: Sequence[int], place: int) -> None:

@@ -15,8 +15,9 @@ from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
 from certpca.runtime.lateness import Late, never
 from certpca.search.joint.component import Member
 from certpca.search.joint.problems import DISJOINT, SHARED
-from certpca.search.joint.set_search import Members, shared_out, total
+from certpca.search.joint.set_problem import Members, total
 from certpca.search.joint.shared import thresholded_rows
+from certpca.search.joint.sharing_out import shared_out
 from certpca.search.joint.stages import Budgets, Tell, searched_from
 from certpca.search.krylov import leading_eigenpairs
 

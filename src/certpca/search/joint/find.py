@@ -8,7 +8,7 @@ from certpca.runtime.budget import Progress
 from certpca.search.joint.component import Member, fitted
 from certpca.search.joint.contenders import searched_by_contenders
 from certpca.search.joint.problems import DISJOINT, ORTHOGONAL, SHARED, UNCORRELATED, as_columns, normals_of
-from certpca.search.joint.set_search import Members
+from certpca.search.joint.set_problem import Members
 from certpca.search.joint.stages import Budgets, searched
 from certpca.search.krylov import leading_eigenpairs
 

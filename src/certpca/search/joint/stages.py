@@ -12,10 +12,13 @@ import numpy as np
 
 from certpca.runtime.arrays import Indices, Vector, top_k
 from certpca.runtime.lateness import Late, never
+from certpca.search.joint.climbing import ROUGHLY, alternated, climbed
 from certpca.search.joint.component import GAIN, Member, filled
+from certpca.search.joint.kicks import kicked
 from certpca.search.joint.problems import DISJOINT, SHARED, UNCORRELATED
-from certpca.search.joint.set_search import ROUGHLY, Members, SetSearch, total
+from certpca.search.joint.set_problem import Members, SetProblem, total
 from certpca.search.joint.shared import SharedSearch, SharedSet
+from certpca.search.joint.starts import from_supports, greedy, penalised, rotated
 
 EVERY = 64  # budgets up to which each has a stage of its own; beyond, each is larger by a share
 SHARE = 0.1
@@ -113,8 +116,8 @@ class _Both:
     movable: bool
     late: Late
 
-    def _search(self, problem: str) -> SetSearch:
-        return SetSearch(self.matrix, problem, self.vectors, movable=self.movable, late=self.late)
+    def _search(self, problem: str) -> SetProblem:
+        return SetProblem(self.matrix, problem, self.vectors, movable=self.movable, late=self.late)
 
     def stage(
         self,
@@ -158,7 +161,7 @@ def _fitting(stage: tuple[int, ...] | int, size: int) -> tuple[int, ...] | int:
 
 
 def _stage(
-    search: SetSearch,
+    search: SetProblem,
     width: int,
     stage: tuple[int, ...] | int,
     before: Members,
@@ -172,51 +175,51 @@ def _stage(
     def consider(start: Members | None, counts: Sequence[int]) -> None:
         nonlocal best
         if start is not None and not (best and search.late()):
-            found = search.climbed(start, counts)
+            found = climbed(search, start, counts)
             near = bool(best) and total(found) > total(best) * PROMISING
             if near and search.problem != DISJOINT and len(counts) <= FEW:
-                found = search.climbed(found, _sizes(found) if search.movable else counts, pairs=True)
+                found = climbed(search, found, _sizes(found) if search.movable else counts, pairs=True)
             if not best or total(found) > total(best):
                 best = found
 
     counts = _counts(search, width, stage, before)
     tries = effort(search.matrix.shape[0], sum(counts))
     for supports in seeds:
-        consider(search.from_supports(supports, counts), counts)
+        consider(from_supports(search, supports, counts), counts)
     if before:
         consider(_grown(search, before, counts), counts)
     if apart:
         own = _counts(search, width, stage, apart)  # of a total they may have split otherwise
-        consider(search.from_supports([member.support for member in apart], own), own)
+        consider(from_supports(search, [member.support for member in apart], own), own)
         if search.problem != UNCORRELATED:  # components with no feature in common are orthogonal as they are
             consider(_grown(search, apart, own), own)
     orders = [range(len(counts)), range(len(counts))[::-1]] if len(set(counts)) > 1 else [range(len(counts))]
     for order in orders:
         if not (best and search.late()):
-            consider(search.greedy(counts, order), counts)
+            consider(greedy(search, counts, order), counts)
     for _ in range(tries):
         if best and search.late():
             break
-        consider(search.rotated(counts, rng), counts)
+        consider(rotated(search, counts, rng), counts)
         if search.problem != DISJOINT and search.matrix.shape[0] <= PENALISED:
-            consider(search.penalised(counts, rng), counts)
+            consider(penalised(search, counts, rng), counts)
     patience = tries if search.problem == DISJOINT else 2 * tries
     for _ in range(MOST_KICKS * patience):
         if patience == 0 or not best or search.late():
             break
         sizes = _sizes(best) if search.movable else counts
         value = total(best)
-        consider(search.kicked(best, sizes, rng), sizes)
+        consider(kicked(search, best, sizes, rng), sizes)
         if total(best) <= value * (1 + ROUGHLY):  # what only settles further is no success
             patience -= 1
-    return search.alternated(best, _sizes(best) if search.movable else counts, GAIN)
+    return alternated(search, best, _sizes(best) if search.movable else counts, GAIN)
 
 
 def _sizes(members: Members) -> list[int]:
     return [member.support.size for member in members]
 
 
-def _counts(search: SetSearch, width: int, stage: tuple[int, ...] | int, before: Members) -> tuple[int, ...]:
+def _counts(search: SetProblem, width: int, stage: tuple[int, ...] | int, before: Members) -> tuple[int, ...]:
     """Return how many features each component may have; of a total, each gets one more where it helps most."""
     if not isinstance(stage, int):
         return stage
@@ -237,7 +240,7 @@ def _counts(search: SetSearch, width: int, stage: tuple[int, ...] | int, before:
     return tuple(_sizes(members))
 
 
-def _grown(search: SetSearch, members: Members, counts: Sequence[int]) -> Members:
+def _grown(search: SetProblem, members: Members, counts: Sequence[int]) -> Members:
     """Give each component as many features as it may have."""
     for t, count in enumerate(counts):
         allowed, normals = search.place(members, t)

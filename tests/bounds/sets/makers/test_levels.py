@@ -7,7 +7,7 @@ import pytest
 
 import certpca
 from certpca.bounds.goals import Goal, Shared
-from certpca.bounds.near_one import set_in_data_units
+from certpca.bounds.near_one import in_data_units
 from certpca.bounds.sets.makers import levels
 from certpca.bounds.sets.search import SetSearch
 from certpca.runtime.budget import Budget, Progress
@@ -107,7 +107,7 @@ def test_a_certificate_is_found_again_in_a_file_and_claims_no_more(problem, rng,
         loadings = np.concatenate(halves, axis=1)
     search = search_for(near, problem, (20, 20), loadings, seconds=3.0)
     levels.make(search)
-    certificate = set_in_data_units(search.best, near.power)
+    certificate = in_data_units(search.best, near.power)
     file = tmp_path / "set.json"
     certpca.save_certificate(certificate, file)
     proof = certpca.verify(certpca.load_certificate(file), data)

@@ -23,8 +23,8 @@ def applies(search: SetSearch) -> bool:
     """Whether levels say something about the problem, and the proof can factor what it must in time."""
     if search.problem not in KIND_OF or len(search.sparsities) < 2 or too_deep(search.operator, None):
         return False
-    if search.problem == "disjoint" and search.operator.size <= limits().searched_supports:
-        return False  # search trees are nearer there
+    if search.problem == "disjoint" and (search.best is not None or search.operator.size <= limits().searched_supports):
+        return False  # regions have been tried, or search trees are nearer
     return search.progress.remaining > search.shared.costs.level(DIRECTIONS, walks=8)
 
 

@@ -29,7 +29,14 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_preparation_options(command)
     command.add_argument("--path", metavar="FILE", help="JSON file written by path --output")
     add_sparsities_option(command, text="compute and certify a path now")
-    command.add_argument("--labels", metavar="FILE or NAME", help="labels of samples: a file, or a column of the data")
+    command.add_argument(
+        "--metadata", metavar="FILE", help="a table with a line for each sample: what components go with"
+    )
+    labels = "labels of samples: a column of the metadata or of the data, or a file"
+    command.add_argument("--labels", metavar="FILE or NAME", help=labels)
+    command.add_argument("--sample-names", metavar="FILE or NAME", help="names of samples, likewise, shown on pointing")
+    command.add_argument("--subsamples", type=int, metavar="N", help="also say what so many half-samples find again")
+    command.add_argument("--genes", action="store_true", help="features are genes: link their names")
     command.add_argument(
         "--output", metavar="FILE", help="html, md, png or svg (default: the result's name with .html)"
     )
@@ -50,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     from pathlib import Path
 
     from certpca.frontends.cli.command_run import CommandRun
-    from certpca.frontends.report import Files, read_labels, write_report
+    from certpca.frontends.report import Files, write_report
     from certpca.results.component_files import load_result
     from certpca.results.component_set import ComponentSet
     from certpca.results.files import certificate_beside, load_path
@@ -71,19 +78,19 @@ def run(options: argparse.Namespace) -> int:
     if options.data:
         table = read_table(options, options.data, solution.reading)
         given = {"data": table.data, **preparation(options, table)}
-        if options.labels:
-            given["labels"] = read_labels(options.labels, options.data, table.data.shape[0])
+        given |= _about_samples(options, table.data.shape[0])
     else:
-        idle = [*files.data_options, *(f"--{flag}" for flag in ("labels", "sparsities") if getattr(options, flag))]
+        flags = ("labels", "sample-names", "metadata", "sparsities", "subsamples")
+        idle = [*files.data_options, *(f"--{flag}" for flag in flags if getattr(options, flag.replace("-", "_")))]
         if idle:
             msg = f"{idle[0]} is about the data; name them with --data"
             raise usage_error(msg)
     several = isinstance(solution, ComponentSet)
-    for flag in ("path", "sparsities", "labels") if several else ():
+    for flag in ("path", "sparsities", "subsamples") if several else ():
         if getattr(options, flag):
             msg = f"--{flag} has no effect in a report on several components"
             raise usage_error(msg)
-    given |= {} if several else {"path": path, "sparsities": options.sparsities}
+    given |= {} if several else {"path": path, "sparsities": options.sparsities, "subsamples": options.subsamples}
     with run.until_signalled(), run.shown() as progress:
         facts = write_report(
             solution,
@@ -91,6 +98,7 @@ def run(options: argparse.Namespace) -> int:
             form=options.format,
             title=options.title,
             largest=options.largest,
+            genes=options.genes,
             files=files,
             budget=progress,
             **given,
@@ -100,6 +108,21 @@ def run(options: argparse.Namespace) -> int:
         complain(f"refused: {facts.refusal}")
         return EXIT_REFUSED
     return run.end()
+
+
+def _about_samples(options: argparse.Namespace, samples: int) -> dict[str, Any]:
+    """Read what else is known of the samples."""
+    from certpca.frontends.report import read_labels, read_metadata
+
+    metadata = read_metadata(options.metadata, samples) if options.metadata else None
+    about: dict[str, Any] = {} if metadata is None else {"metadata": metadata}
+    for name in ("labels", "sample_names"):
+        where = getattr(options, name)
+        if where and metadata is not None and where in metadata:
+            about[name] = metadata[where]
+        elif where:
+            about[name] = read_labels(where, options.data, samples)
+    return about
 
 
 _ENDINGS = {"html": ".html", "markdown": ".md", "png": ".png", "svg": ".svg"}

@@ -2,17 +2,19 @@
 
 from certpca.frontends.report.blocks import Block, FactList
 from certpca.frontends.report.facts import Facts
+from certpca.frontends.report.set_facts import SetFacts
 from certpca.frontends.report.words import number, percent
 
 ORDER = 50
 TITLE = "Data"
+ABOUT = "both"
 
 
-def blocks(facts: Facts) -> list[Block]:
+def blocks(facts: Facts | SetFacts) -> list[Block]:
     """List samples, features, missing values and variance, as far as they are known."""
     data = facts.data
     if data is None:
-        rows = [("matrix", facts.solution.matrix), ("features", f"{facts.solution.size:,}")]
+        rows = [("matrix", facts.matrix), ("features", f"{facts.size:,}")]
         if facts.trace > 0:
             rows.append(("total variance", number(facts.trace)))
         return [FactList(rows)]

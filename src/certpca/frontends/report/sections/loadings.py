@@ -1,8 +1,8 @@
 """Which features, and how much of each."""
 
 from certpca.frontends.report.blocks import Bar, Bars, Block, Paragraph, Table
-from certpca.frontends.report.escape import LONGEST_NAME
 from certpca.frontends.report.facts import Facts
+from certpca.frontends.report.links import links_of
 from certpca.frontends.report.words import feature_names, percent
 
 ORDER = 10
@@ -12,7 +12,8 @@ LISTED = 10_000  # loadings in the full table; a page with more is no longer rea
 
 def blocks(facts: Facts) -> list[Block]:
     """Draw the largest loadings and list all."""
-    solution, names, order = facts.solution, feature_names(facts), facts.by_magnitude
+    solution, order = facts.solution, facts.by_magnitude
+    names = feature_names(solution)
     proof = None if facts.check is None else facts.check.proof
     inside = set() if proof is None else set(proof.inside.tolist())
     mark = "proved" if 0 < len(inside) < solution.support.size else ""  # where all or none are, the text says so
@@ -33,7 +34,8 @@ def blocks(facts: Facts) -> list[Block]:
                 f"the smallest of all is {smallest:.2g} in magnitude."
             )
         )
-    parts.append(Bars(bars, caption + ", by magnitude"))
+    links = links_of(names, genes=facts.genes)
+    parts.append(Bars(bars, caption + ", by magnitude", links))
     if mark:
         parts.append(Paragraph("✓: proved to be in every optimal choice of features.", note=True))
     if facts.other_names:
@@ -43,9 +45,9 @@ def blocks(facts: Facts) -> list[Block]:
         parts.append(
             Paragraph("These are the algorithm's own loadings, not the best ones for the chosen features.", note=True)
         )
-    if len(shown) < count or any(len(names[j]) > LONGEST_NAME for j in shown):
-        listed = order[:LISTED]
-        rows = [[names[j], str(solution.support[j]), f"{solution.loadings[j]:+.6f}".replace("-", "−")] for j in listed]
-        title = f"All {count:,} loadings" if count <= LISTED else f"The {LISTED:,} largest of {count:,} loadings"
-        parts.append(Table(["feature", "index", "loading"], rows, folded=title, texts=1))
+    listed = order[:LISTED]
+    rows = [[names[j], str(solution.support[j]), f"{solution.loadings[j]:+.6f}".replace("-", "−")] for j in listed]
+    title = f"All {count:,} loadings" if count <= LISTED else f"The {LISTED:,} largest of {count:,} loadings"
+    header = ["feature", "index", "loading"]
+    parts.append(Table(header, rows, folded=f"{title} as a table", texts=1, links=links, name="loadings"))
     return parts

@@ -4,14 +4,16 @@ import math
 
 import numpy as np
 
-from certpca.frontends.report.blocks import Block, Chart, Paragraph, Table
+from certpca.frontends.report.blocks import Block, Chart, Paragraph, Table, Turn, Turns
 from certpca.frontends.report.facts import Facts
-from certpca.frontends.report.words import counted, duration, percent_down, percent_up, share_of_variance
+from certpca.frontends.report.links import links_of
+from certpca.frontends.report.words import counted, duration, feature_names, percent_down, percent_up, share_of_variance
 from certpca.results.certificate import PROVED_OPTIMAL
 from certpca.results.path import Path
 
 ORDER = 30
 TITLE = "Path"
+TURNED = 30  # loadings shown for each sparsity
 
 
 def applies(facts: Facts) -> bool:
@@ -47,7 +49,46 @@ def blocks(facts: Facts) -> list[Block]:
             bound = [share_of_variance(facts, bounds[j], up=True), percent_up(gaps[j])]
         row = [f"{solution.sparsity:,}", percent_down(solution.explained_variance_ratio), *(bound if proved else [])]
         rows.append([*row, f"{path.entering(j).size:,}", f"{path.leaving(j).size:,}"])
-    return [*_chart(facts, path), note, Table(header, rows)]
+    return [*_chart(facts, path), Table(header, rows, name="path"), *_turns(facts, path), note]
+
+
+def _turns(facts: Facts, path: Path) -> list[Block]:
+    """Let readers turn over the components of the path, from the one of the report on."""
+    if len(path.solutions) < 2:
+        return []
+    turns = [_turn(facts, path, j) for j in range(len(path.solutions))]
+    shown = int(np.abs(path.sparsities - facts.solution.sparsity).argmin())
+    return [Turns("number of loadings", turns, shown)]
+
+
+def _turn(facts: Facts, path: Path, j: int) -> Turn:
+    solution = path.solutions[j]
+    names = feature_names(solution)
+    order = np.argsort(-np.abs(solution.loadings), kind="stable")[:TURNED]
+    before = set(path.entering(j).tolist())
+    rows = [
+        [
+            names[i],
+            f"{solution.loadings[i]:+.4f}".replace("-", "−"),
+            "new" if int(solution.support[i]) in before and j else "",
+        ]
+        for i in order
+    ]
+    count = counted(solution.support.size, "feature")
+    text = (
+        f"{count} explain{'s' if solution.support.size == 1 else ''} {percent_down(solution.explained_variance_ratio)}"
+    )
+    if math.isfinite(path.upper_bounds[j]):
+        optimal = path.gaps[j] <= PROVED_OPTIMAL
+        bound = share_of_variance(facts, path.upper_bounds[j], up=True)
+        text += ", proved optimal" if optimal else f"; no choice of as many explains more than {bound}, proved"
+    if len(order) < solution.support.size:
+        text += f". The {len(order)} largest loadings"
+    links = links_of([names[i] for i in order], genes=facts.genes)
+    table = Table(
+        ["feature", "loading", "since the last"], rows, texts=1, links=links, name=f"loadings-{solution.sparsity}"
+    )
+    return Turn(f"{solution.sparsity:,}", f"{text}.", table)
 
 
 def _chart(facts: Facts, path: Path) -> list[Block]:

@@ -8,8 +8,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from certpca.checker import Examiner
-from certpca.frontends.report.facts import LARGEST, Files
+from certpca.frontends.report.data_facts import DataFacts, data_facts
+from certpca.frontends.report.facts import LARGEST, Files, refuse_without_data
 from certpca.frontends.report.recomputed import SAME
+from certpca.frontends.report.sample_scores import Scores, checked_about_samples, of_several, with_metadata
 from certpca.intake import DataOptions, as_operator
 from certpca.operators import Operator
 from certpca.results.component_set import GREEDY, ComponentSet
@@ -38,6 +40,14 @@ class SetFacts:
         How long that took.
     largest : int
         How many features are drawn.
+    data : DataFacts, optional
+        The data in numbers.
+    scores : Scores, optional
+        On all components, with labels and names of samples and what metadata say.
+    no_scores : str
+        Why there are none.
+    genes : bool
+        Whether names of features are those of genes, and lead to them.
 
     See Also
     --------
@@ -56,6 +66,30 @@ class SetFacts:
     refusal: str = ""
     seconds: float = 0.0
     largest: int = LARGEST
+    data: DataFacts | None = None
+    scores: Scores | None = None
+    no_scores: str = ""
+    genes: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of features."""
+        return self.components.size
+
+    @property
+    def matrix(self) -> str:
+        """Which matrix it is, in words."""
+        return self.components.components[0].matrix
+
+    @property
+    def trace(self) -> float:
+        """The total variance."""
+        return self.components.trace
+
+    @property
+    def about(self) -> str:
+        """Whether the report is on one component or on several."""
+        return "several"
 
     @property
     def refused(self) -> bool:
@@ -64,16 +98,34 @@ class SetFacts:
 
 
 def gather_set(
-    components: ComponentSet, data: Any = None, files: Files | None = None, **options: Unpack[DataOptions]
+    components: ComponentSet,
+    data: Any = None,
+    files: Files | None = None,
+    *,
+    labels: Any = None,
+    sample_names: Any = None,
+    metadata: Any = None,
+    **options: Unpack[DataOptions],
 ) -> SetFacts:
     """Hold components against data where these are given, and against their certificate in any case."""
     begin = time.perf_counter()
     facts = SetFacts(components, files or Files(), refusal=_contradiction(components))
+    if data is None:
+        refuse_without_data(labels=labels, sample_names=sample_names, metadata=metadata)
     if data is None or facts.refusal:
         return replace(facts, checked=data is not None)
     operator = as_operator(data, **options)
+    about = checked_about_samples(operator.rows, labels=labels, sample_names=sample_names)
     refusal, found = _held_against(operator, components)
-    return replace(facts, components=found, refusal=refusal, checked=True, seconds=time.perf_counter() - begin)
+    seconds = time.perf_counter() - begin
+    facts = replace(facts, components=found, refusal=refusal, checked=True, seconds=seconds)
+    if refusal:
+        return facts
+    scores, reason = of_several(found, operator)
+    scores = None if scores is None else with_metadata(replace(scores, **about), metadata)
+    return replace(
+        facts, data=data_facts(operator, facts.files.data or "the data given"), scores=scores, no_scores=reason
+    )
 
 
 def _contradiction(components: ComponentSet) -> str:
