@@ -279,7 +279,7 @@ class Valid:
     shows: str
     make: Callable[[Any], Any_]
     covariance: bool = False
-    later: bool = False  # constraints or weights, which not every checker knows
+    later: bool = False  # constraints, weights or a later kind, which not every checker knows
 
 
 def _certify(kind: str, sparsity: int, *, screened: bool = False, **options: Any) -> Callable[[Any], Any_]:
@@ -454,6 +454,7 @@ VALID = (
         "wide.npy",
         "prices, and a level in each region of directions",
         _set("priced-regions", 2, 4, "disjoint", 0.05, few_features=8),
+        later=True,
     ),
     Valid("sum-of-singles", "tall.npy", "single certificates", _set("sum-of-singles", 2, [3, 2], "uncorrelated")),
     Valid(
