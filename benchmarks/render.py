@@ -74,6 +74,14 @@ def certificates() -> str | None:
     return "\n".join(lines)
 
 
+def sizes() -> str | None:
+    """Return what certificates of each data set took."""
+    from benchmarks.certificates.sizes import table
+
+    found = _results("gaps")
+    return None if found is None else table(found["rows"])
+
+
 def _gap(row: dict[str, Any]) -> str:
     return f"{math.ceil(row['gap'] * 1e4) / 1e2:.2f} %"
 
@@ -578,6 +586,7 @@ TABLES: dict[str, dict[str, Callable[[], str | None]]] = {
     },
     "docs/limits.md": {"limits": limits},
     "docs/gaps.md": {"gaps": gaps},
+    "docs/sizes.md": {"sizes": sizes},
     "docs/exact.md": {"exact": exact, "agreement": agreement},
 }
 

@@ -1,0 +1,71 @@
+"""What MkDocs calls while it builds the site (mkdocs.yml names this file)."""
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+from website import dialect, mathematics, public_names, repository_links
+from website.repository_links import ROOT
+
+ALWAYS = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "LICENSE")
+FONT = "assets/fonts/DejaVuSans.ttf"  # has the signs of mathematics that fonts of browsers may lack
+NAMES = "|".join(sorted(public_names.certpca.__all__, key=len, reverse=True))
+# `certpca.solve`, `certpca.solve(X, 5)`, `certpca.tl.spca(…)`, `SparsePCA`; words such as `path` stand for other things too.
+MENTION = re.compile(
+    rf"(?<!\">)<code>(?:certpca\.)(?P<full>tl\.spca|{NAMES})(?P<call>\([^<]*\))?</code>"
+    rf"|(?<!\">)<code>(?P<short>(?=[A-Z]|[a-z]+_)(?:{NAMES}))(?P<args>\([^<]*\))?</code>"
+)
+
+
+def on_files(files: Files, *, config: Any) -> Files:
+    """Add what is not in docs/: the reference, files that pages link to, and a font."""
+    for page in public_names.GROUPS:
+        files.append(File.generated(config, f"api/{page}.md", content=public_names.page_text(page)))
+    files.append(File.generated(config, "api/index.md", content=public_names.index_text()))
+    wanted = {name for name in ALWAYS if (ROOT / name).is_file()}
+    for file in files.documentation_pages():
+        if not file.src_uri.startswith("api/"):
+            wanted |= repository_links.targets(file.content_string, file.src_uri)
+    seen: set[str] = set()
+    while wanted - seen:
+        path = min(wanted - seen)
+        seen.add(path)
+        if path.endswith(".md"):
+            wanted |= repository_links.targets((ROOT / path).read_text(encoding="utf-8"), f"repository/{path}")
+        where = repository_links.site_path(path)
+        files.append(File.generated(config, where, abs_src_path=str(ROOT / path)))
+    files.append(File.generated(config, FONT, abs_src_path=str(_font())))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
+    """Let links stay on the site, and formulas be formulas."""
+    if page.file.src_uri.startswith("api/"):
+        return markdown
+    return mathematics.escaped(dialect.with_wide_lists(repository_links.rewritten(markdown, page.file.src_uri)))
+
+
+def on_page_content(html: str, *, page: Any, **_: Any) -> str:
+    """Set mathematics, and let public names lead to the reference."""
+    if page.file.src_uri in mathematics.PAGES:
+        html = mathematics.typeset(html)
+    if page.file.src_uri.startswith("api/"):
+        return html
+    here = posixpath.dirname(page.file.src_uri) or "."
+    parts = re.split(r"(<a\b.*?</a>|<h\d\b.*?</h\d>|<pre.*?</pre>)", html, flags=re.DOTALL)
+    parts[::2] = [MENTION.sub(lambda mention: _linked(mention, here), part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _linked(mention: re.Match[str], here: str) -> str:
+    address = public_names.page_of(mention["full"] or mention["short"]).replace(".md#", ".html#")
+    return f'<a href="{posixpath.relpath(address, here)}">{mention[0]}</a>'
+
+
+def _font() -> Path:
+    from matplotlib import get_data_path
+
+    return Path(get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
