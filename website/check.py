@@ -9,9 +9,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import certpca
 from website import public_names
 
-LOADED = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src"}  # what a browser fetches by itself
+LOADED = {
+    "script": "src",
+    "link": "href",
+    "img": "src",
+    "iframe": "src",
+    "source": "src",
+}  # what a browser fetches by itself
 LINKED = ("canonical", "alternate")  # of which it fetches nothing
 
 
@@ -52,7 +59,7 @@ def complaints(site: Path) -> Iterator[str]:
         for address in page.loaded:
             if urlsplit(address).netloc:
                 yield f"{here}: is not whole by itself, it loads {address}"
-    for name in sorted({*public_names.certpca.__all__, *public_names.ELSEWHERE}):
+    for name in sorted({*certpca.__all__, *public_names.ELSEWHERE}):
         address = public_names.page_of(name)
         path, anchor = address.split("#")
         target = pages.get(site / path.replace(".md", ".html"))
@@ -76,7 +83,10 @@ def _wrong(address: str, file: Path, pages: dict[Path, Page]) -> str | None:
 
 def main(arguments: list[str]) -> int:
     """Print what is wrong, and return an exit status."""
-    found = [f"a public name is in no group, or a group has one that is not public: {n}" for n in public_names.missing_names()]
+    found = [
+        f"a public name is in no group, or a group has one that is not public: {n}"
+        for n in public_names.missing_names()
+    ]
     found += complaints(Path(arguments[0]))
     for line in found:
         print(line)

@@ -1,23 +1,15 @@
 """What MkDocs calls while it builds the site (mkdocs.yml names this file)."""
 
-import posixpath
-import re
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 
-from website import dialect, mathematics, public_names, repository_links
+from website import dialect, mathematics, mentions, public_names, repository_links
 from website.repository_links import ROOT
 
 ALWAYS = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "LICENSE")
 FONT = "assets/fonts/DejaVuSans.ttf"  # has the signs of mathematics that fonts of browsers may lack
-NAMES = "|".join(sorted(public_names.certpca.__all__, key=len, reverse=True))
-# `certpca.solve`, `certpca.solve(X, 5)`, `certpca.tl.spca(…)`, `SparsePCA`; words such as `path` stand for other things too.
-MENTION = re.compile(
-    rf"(?<!\">)<code>(?:certpca\.)(?P<full>tl\.spca|{NAMES})(?P<call>\([^<]*\))?</code>"
-    rf"|(?<!\">)<code>(?P<short>(?=[A-Z]|[a-z]+_)(?:{NAMES}))(?P<args>\([^<]*\))?</code>"
-)
 
 
 def on_files(files: Files, *, config: Any) -> Files:
@@ -52,17 +44,7 @@ def on_page_content(html: str, *, page: Any, **_: Any) -> str:
     """Set mathematics, and let public names lead to the reference."""
     if page.file.src_uri in mathematics.PAGES:
         html = mathematics.typeset(html)
-    if page.file.src_uri.startswith("api/"):
-        return html
-    here = posixpath.dirname(page.file.src_uri) or "."
-    parts = re.split(r"(<a\b.*?</a>|<h\d\b.*?</h\d>|<pre.*?</pre>)", html, flags=re.DOTALL)
-    parts[::2] = [MENTION.sub(lambda mention: _linked(mention, here), part) for part in parts[::2]]
-    return "".join(parts)
-
-
-def _linked(mention: re.Match[str], here: str) -> str:
-    address = public_names.page_of(mention["full"] or mention["short"]).replace(".md#", ".html#")
-    return f'<a href="{posixpath.relpath(address, here)}">{mention[0]}</a>'
+    return mentions.linked(html, page.file.src_uri)
 
 
 def _font() -> Path:

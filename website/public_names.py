@@ -11,8 +11,16 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "choosing": (
         "Choosing and judging",
         "How many features and components, which are found again, what they go with.",
-        ("choose_sparsity", "Choice", "choose_components", "ComponentChoice", "stability", "Stability")
-        + ("associations", "Associations"),
+        (
+            "choose_sparsity",
+            "Choice",
+            "choose_components",
+            "ComponentChoice",
+            "stability",
+            "Stability",
+            "associations",
+            "Associations",
+        ),
     ),
     "estimators": (
         "Estimators and AnnData",
@@ -22,22 +30,60 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "results": (
         "Results and their files",
         "What verbs return, and how it is stored.",
-        ("Solution", "Status", "Components", "ComponentSet", "Path", "Projection", "Relaxation", "Constraints")
-        + ("save_solution", "load_solution", "save_components", "load_components", "save_path", "load_path")
-        + ("save_eigenvec",),
+        (
+            "Solution",
+            "Status",
+            "Components",
+            "ComponentSet",
+            "Path",
+            "Projection",
+            "Relaxation",
+            "Constraints",
+            "save_solution",
+            "load_solution",
+            "save_components",
+            "load_components",
+            "save_path",
+            "load_path",
+            "save_eigenvec",
+        ),
     ),
     "certificates": (
         "Certificates",
         "Proofs as values and as files.",
-        ("Certificate", "SetCertificate", "Proof", "SetProof", "Source", "Expected")
-        + ("save_certificate", "load_certificate"),
+        (
+            "Certificate",
+            "SetCertificate",
+            "Proof",
+            "SetProof",
+            "Source",
+            "Expected",
+            "save_certificate",
+            "load_certificate",
+        ),
     ),
     "data": (
         "Data",
         "From files, arrays and kernels to the matrix that is asked about.",
-        ("from_data", "from_matrix", "from_kernel", "DataOptions", "load_table", "Table", "open_npy")
-        + ("read_parquet", "read_h5ad", "read_zarr", "read_geo", "SeriesMatrix")
-        + ("pitprops", "balding_nichols", "Genotypes", "rotated_hadamard", "RotatedHadamard"),
+        (
+            "from_data",
+            "from_matrix",
+            "from_kernel",
+            "DataOptions",
+            "load_table",
+            "Table",
+            "open_npy",
+            "read_parquet",
+            "read_h5ad",
+            "read_zarr",
+            "read_geo",
+            "SeriesMatrix",
+            "pitprops",
+            "balding_nichols",
+            "Genotypes",
+            "rotated_hadamard",
+            "RotatedHadamard",
+        ),
     ),
     "genotypes": (
         "Genotypes",
@@ -48,14 +94,34 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "extending": (
         "Solvers and limits",
         "Which solvers there are, how to add one, and how runs are limited and watched.",
-        ("available_solvers", "solver_named", "register", "Solver", "Candidate", "Budget", "Progress", "Step")
-        + ("Operator", "verify_operator", "Factor", "Cost"),
+        (
+            "available_solvers",
+            "solver_named",
+            "register",
+            "Solver",
+            "Candidate",
+            "Budget",
+            "Progress",
+            "Step",
+            "Operator",
+            "verify_operator",
+            "Factor",
+            "Cost",
+        ),
     ),
     "errors": (
         "Errors",
         "What is raised, and when.",
-        ("CertpcaError", "InvalidDataError", "InvalidProblemError", "UnknownArgumentError", "DataFileError")
-        + ("CertificateError", "MissingDependencyError", "ClusterError"),
+        (
+            "CertpcaError",
+            "InvalidDataError",
+            "InvalidProblemError",
+            "UnknownArgumentError",
+            "DataFileError",
+            "CertificateError",
+            "MissingDependencyError",
+            "ClusterError",
+        ),
     ),
 }
 ELSEWHERE = {"tl.spca": "certpca.frontends.annotated.spca.spca"}  # public by a module, and where that takes it from
