@@ -287,8 +287,8 @@ def memory() -> str | None:
         return None
     lines = ["| data | MB | job | MB taken, data included | times the data beyond 100 MB |", "|---|--:|---|--:|--:|"]
     lines += [
-        f"| {row['data']}, k = {row['sparsity']} | {row['bytes'] / 1e6:.3g} | `{row['job']}` | {row['taken'] / 1e6:.0f} "
-        f"| {max(row['times'], 0):.1f} |"
+        f"| {row['data']}, k = {row['sparsity']} | {row['bytes'] / 1e6:.3g} | `{row['job']}` "
+        f"| {row['taken'] / 1e6:.0f} | {max(row['times'], 0):.1f} |"
         for row in found["rows"]
     ]
     return "\n".join(lines)

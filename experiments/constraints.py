@@ -1,5 +1,6 @@
 """Components under constraints: what they cost in variance, and what is proved of them."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ def compute(run: Run) -> dict[str, Any]:
     """Solve and prove every problem under every constraint, and weigh samples."""
     rows = []
     for name, (operator, sparsity) in _problems(quick=run.quick).items():
-        free = run.part(f"{name}, free", lambda op=operator, k=sparsity: _solved(op, k, Constraints(), run))
+        free = run.part(f"{name}, free", partial(_solved, operator, sparsity, Constraints(), run))
         rows.append({"data": name, "what": "none", **free})
         for what, asked in _asked(name, operator, free["support"], sparsity).items():
             label = f"{name}, {what}"
@@ -28,7 +29,7 @@ def compute(run: Run) -> dict[str, Any]:
                 {
                     "data": name,
                     "what": what,
-                    **run.part(label, lambda op=operator, k=sparsity, c=asked: _solved(op, k, c, run)),
+                    **run.part(label, partial(_solved, operator, sparsity, asked, run)),
                 }
             )
     return {"rows": rows, "weights": run.part("weights", _weighted)}
@@ -99,8 +100,9 @@ def _weighted() -> dict[str, Any]:
     weights = 1.0 / counts[place]
     rows = []
     for what, given in (("each sample the same", None), ("each population the same", weights)):
-        options = {"missing": "mean", "sample_weight": given}
-        found = certpca.solve(calls, 10, certify=True, rng=SEED, time_limit=SECONDS, **options)
+        found = certpca.solve(
+            calls, 10, certify=True, rng=SEED, time_limit=SECONDS, missing="mean", sample_weight=given
+        )
         assert found.certificate is not None
         proof = certpca.verify(found.certificate, calls, sample_weight=False if given is None else given)
         mean = np.average(np.nan_to_num(calls), axis=0, weights=given)

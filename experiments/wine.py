@@ -39,8 +39,8 @@ model = make_pipeline(StandardScaler(), SparsePCA(n_components=2, sparsity=4, ce
 components = model[-1]
 for part in components.solutions_:
     print([str(wines.columns[j]) for j in part.support], part.loadings.round(2).tolist(), f"gap {part.gap:.1e}")
-print("explained:", components.explained_variance_ratio_.round(3), "beyond the first:",
-      components.adjusted_variance_ratio_.round(3))
+print("explained:", components.explained_variance_ratio_.round(3))
+print("beyond the earlier ones:", components.adjusted_variance_ratio_.round(3))
 """
 MORE = """
 standardised = model[0].transform(wines)

@@ -16,13 +16,20 @@ def brute_force(matrix, sparsity):
 
 
 def constrained_brute_force(matrix, sparsity, constraints):
-    """Return the optimum over what constraints allow: every union of groups, and of every sign pattern the best.
+    """Return the optimum over what constraints allow."""
+    return best_allowed(matrix, sparsity, constraints)[0]
+
+
+def best_allowed(matrix, sparsity, constraints):
+    """Return the optimum over what constraints allow and the features of loadings that reach it.
+
+    Every union of groups is tried, and of every sign pattern the best.
 
     Non-negative loadings that are best are positive on some features and the leading eigenvector there, as a local
     maximum of a quadratic form on a sphere is a global one: so all sets of features are tried whose leading eigenvector
     has one sign.
     """
-    size, best = matrix.shape[0], -np.inf
+    size, best, winner = matrix.shape[0], -np.inf, None
     for support in _allowed(size, sparsity, constraints):
         inner = (
             (part for count in range(1, len(support) + 1) for part in combinations(support, count))
@@ -33,8 +40,8 @@ def constrained_brute_force(matrix, sparsity, constraints):
             values, vectors = np.linalg.eigh(matrix[np.ix_(part, part)])
             leading = vectors[:, -1] * np.sign(vectors[:, -1].sum() or 1.0)
             if values[-1] > best and (not constraints.nonnegative or (leading >= -1e-12).all()):
-                best = float(values[-1])
-    return best
+                best, winner = float(values[-1]), np.array(part)
+    return best, winner
 
 
 def _allowed(size, sparsity, constraints):

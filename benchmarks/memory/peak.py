@@ -98,7 +98,7 @@ def main() -> None:
     if asked.job:
         print(grown(Path(asked.job[0]), int(asked.job[1]), asked.job[2], asked.seconds))
         return
-    start, rows = facts(), []
+    start, rows = facts(), list[dict[str, Any]]()
     for name, sparsity in CASES:
         if asked.only and not any(part in name for part in asked.only):
             continue

@@ -106,16 +106,16 @@ def main() -> None:
     if asked.job:
         print(seconds_of(asked.job))
         return
-    start, rows = facts(), []
+    start, rows = facts(), list[dict[str, Any]]()
     for job in JOBS:
         if asked.only and not any(part in job for part in asked.only):
             continue
         times: dict[bool, list[float]] = {True: [], False: []}
         for _ in range(asked.repeats):
-            for one, taken in times.items():
-                taken.append(_in_a_process(job, one=one))
-        row = {"job": job, "one": min(times[True]), "default": min(times[False])}
-        rows.append({**row, "ratio": row["default"] / row["one"]})
+            for single, taken in times.items():
+                taken.append(_in_a_process(job, one=single))
+        one, default = min(times[True]), min(times[False])
+        rows.append({"job": job, "one": one, "default": default, "ratio": default / one})
         print(json.dumps(rows[-1]), flush=True)
     met = all(row["ratio"] <= MOST for row in rows)
     print(f"at most {MOST} x one thread: {'met' if met else 'MISSED'}")

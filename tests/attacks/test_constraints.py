@@ -87,6 +87,7 @@ def test_the_optimum_is_found_and_proved(seed: int) -> None:
     solver = "auto" if seed % 3 else "branch-and-bound"
     found = certpca.solve(operator, sparsity, solver, certify=True, target_gap=1e-6, time_limit=60, **given)
     best = constrained_brute_force(matrix, sparsity, asked)
+    assert found.certificate is not None
     proof = verify(found.certificate, operator, constraints=asked)
     assert proof.objective <= best * (1 + CLOSE) + 1e-12
     assert proof.upper_bound >= best * (1 - CLOSE)
@@ -198,7 +199,8 @@ ASKED = Constraints(include=(3,), exclude=(0,), groups=((1, 2), (5, 6)), nonnega
 @pytest.fixture(scope="module")
 def data() -> np.ndarray:
     rng = np.random.default_rng(5)
-    return rng.standard_normal((9, 8)) + 2.0 * rng.standard_normal((9, 1)) * np.array([3, 1, 1, 0, 0, 0, 1, 1])
+    noise, score = rng.standard_normal((9, 8)), rng.standard_normal((9, 1))
+    return np.asarray(noise + 2.0 * score * np.array([3, 1, 1, 0, 0, 0, 1, 1]))
 
 
 @pytest.fixture(scope="module")
@@ -308,7 +310,9 @@ def test_files_state_the_constraints_in_a_format_of_their_own(
     certpca.save_certificate(certificate, file)
     fields = json.loads(file.read_text())
     assert fields["format"] == "certpca certificate 2"  # which versions that know no constraints refuse
-    assert verify(certpca.load_certificate(file), data, constraints=ASKED).constraints == ASKED
+    proof = verify(certpca.load_certificate(file), data, constraints=ASKED)
+    assert isinstance(proof, certpca.Proof)
+    assert proof.constraints == ASKED
     for change in (
         {"format": "certpca certificate 1"},
         {"constraints": None},

@@ -254,3 +254,11 @@ def test_listing_unions_of_groups_counts_as_work() -> None:
         Examiner(source, Limits(most_work=1e8)).examine(claim)
     with pytest.raises(CertificateError, match="lists more than"):
         examine(claim, source)
+
+
+def test_nothing_is_no_component_where_groups_leave_out_what_captures_something() -> None:
+    source = Source("matrix", np.diag([-1.0, -2.0, 5.0, 5.0, 5.0]))
+    asked = Constraints(groups=((2, 3, 4),))  # which are too many for two places, so that -1 is the most
+    assert examine(draft(source, 2, asked, (0,), kind="row-sums"), source).objective <= -1
+    with pytest.raises(CertificateError, match="no loadings"):
+        examine(draft(source, 2, asked, (), kind="row-sums"), source)

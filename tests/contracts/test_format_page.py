@@ -10,7 +10,14 @@ import pytest
 from certpca.checker.rules import rules
 from certpca.checker.set_rules import rules as set_rules
 from certpca.results.certificate import Source
-from certpca.results.schema import CERTIFICATE_FIELDS, CERTIFICATE_FORMAT, CERTIFICATE_OPTIONS
+from certpca.results.constraints import Constraints
+from certpca.results.schema import (
+    CERTIFICATE_FIELDS,
+    CERTIFICATE_FORMAT,
+    CERTIFICATE_OPTIONS,
+    CONSTRAINED_CERTIFICATE_FORMAT,
+    CONSTRAINED_SOLUTION_FORMAT,
+)
 from certpca.results.set_certificate import PROBLEMS
 from certpca.results.set_codec import SET_FORMAT
 
@@ -35,7 +42,7 @@ def test_every_kind_and_its_arrays_are_described(kind: str) -> None:
 def test_every_rule_names_its_proof(kind: str) -> None:
     """The sections that a rule names are there."""
     text = KINDS[kind].__doc__ or ""
-    named = re.search(r"docs/mathematics\.md, ([\d., a-z]+)\.", text)
+    named = re.search(r"docs/mathematics\.md, ([\d.,; a-z]+)\.", text)
     assert named, f"{kind} does not say where its proof is"
     for number in re.findall(r"\d+(?:\.\d+)?", named.group(1)):
         assert f"**{number}" in PROOFS or f"## {number}. " in PROOFS
@@ -46,5 +53,13 @@ def test_every_field_is_described() -> None:
         assert f"`{name}`" in PAGE
     for name in (field.name for field in fields(Source) if field.name != "values"):
         assert f"`{name}`" in PAGE
-    for text in (*PROBLEMS, CERTIFICATE_FORMAT, SET_FORMAT):
+    for name in (field.name for field in fields(Constraints)):
+        assert f"| `{name}` |" in PAGE
+    for text in (
+        *PROBLEMS,
+        CERTIFICATE_FORMAT,
+        CONSTRAINED_CERTIFICATE_FORMAT,
+        CONSTRAINED_SOLUTION_FORMAT,
+        SET_FORMAT,
+    ):
         assert text in PAGE

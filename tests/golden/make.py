@@ -12,7 +12,7 @@ import numpy as np
 
 import certpca
 from certpca.results.certificate import RANDOM, Source
-from tests.brute_force import brute_force
+from tests.brute_force import constrained_brute_force
 from tests.golden.refusals import TAMPERED
 from tests.golden.tampered import Draft, Tampered
 from tests.golden.valid import VALID, data, exact_matrix
@@ -69,7 +69,7 @@ def optimum(certificate: Any, values: np.ndarray) -> float | None:
     if isinstance(certificate, certpca.SetCertificate):
         return None
     matrix = exact_matrix(Source(values=values, **certificate.normalisation))
-    return float(brute_force(matrix, certificate.sparsity)[0])
+    return float(constrained_brute_force(matrix, certificate.sparsity, certificate.constraints))
 
 
 def write_tampered(folder: Path, case: Tampered, origins: dict[str, str]) -> dict[str, Any]:
@@ -108,7 +108,10 @@ def main() -> None:
         listed = write_valid(folder)
         origins = {case.name: case.data for case in VALID}
         listed += [write_tampered(folder, case, origins) for case in TAMPERED]
-        (folder / "list.json").write_text(json.dumps({"format": FORMAT, "cases": listed}, indent=1) + "\n")
+        later = {f"{case.name}.json" for case in VALID if case.later}
+        known = [case for case in listed if not {case["certificate"], case.get("from")} & later]
+        lists = {"format": FORMAT, "cases": known, "later": [case for case in listed if case not in known]}
+        (folder / "list.json").write_text(json.dumps(lists, indent=1) + "\n")
         FOLDER.mkdir(exist_ok=True)
         for old in FOLDER.iterdir():
             if old.name != KEPT:

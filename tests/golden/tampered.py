@@ -157,3 +157,13 @@ def wrong_fixing(draft: Draft) -> None:
 
 def smaller_part(draft: Draft) -> None:
     draft.fields["tree"]["serves"] = [0 for _ in draft.fields["sparsities"]]
+
+
+def unconstrained(draft: Draft) -> None:
+    del draft.fields["constraints"]
+    draft.fields["format"] = "certpca certificate 1"
+
+
+def unweighted(draft: Draft) -> None:
+    del draft.fields["normalisation"]["weights"]
+    draft.rehash()

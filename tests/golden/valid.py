@@ -14,16 +14,17 @@ from unittest import mock
 import numpy as np
 
 import certpca
-from certpca import Certificate, SetCertificate
+from certpca import Certificate, Constraints, SetCertificate
 from certpca.bounds.makers import pair_rows, search_tree
 from certpca.bounds.proving import ROUNDED_UP, Prover
 from certpca.bounds.sets.search import SetSearch
 from certpca.checker import examine, fingerprint
 from certpca.checker.matrix import in_words
 from certpca.results.certificate import Source
+from certpca.results.constraints import FREE
 from certpca.results.evidence_forms import within
 from certpca.runtime.limits import with_limits
-from tests.brute_force import brute_force
+from tests.brute_force import best_allowed
 
 Any_ = Certificate | SetCertificate
 
@@ -118,11 +119,19 @@ def closed_form(kind: str, operator: Any, sparsity: int) -> Any_:
     return Prover(operator, sparsity).prove(kind, {}, found.support, found.loadings)
 
 
-def claimed(source: Source, kind: str, sparsity: int, evidence: dict[str, Any], tree: Any = None) -> Certificate:
+def claimed(
+    source: Source,
+    kind: str,
+    sparsity: int,
+    evidence: dict[str, Any],
+    tree: Any = None,
+    constraints: Constraints = FREE,
+) -> Certificate:
     """Return a certificate with evidence made by hand, for the best support there is."""
     matrix = exact_matrix(source)
-    support = brute_force(matrix, sparsity)[1]
+    support = best_allowed(matrix, sparsity, constraints)[1]
     loadings = np.linalg.eigh(matrix[np.ix_(support, support)])[1][:, -1]
+    loadings = np.abs(loadings) if constraints.nonnegative else loadings
     draft = Certificate(
         kind=kind,
         size=matrix.shape[0],
@@ -135,6 +144,7 @@ def claimed(source: Source, kind: str, sparsity: int, evidence: dict[str, Any], 
         loadings=loadings,
         evidence=evidence,
         tree=tree,
+        constraints=constraints,
     )
     proof = examine(draft, source)
     return replace(
@@ -153,8 +163,9 @@ def exact_matrix(source: Source) -> np.ndarray:
         return (values + values.T) / 2
     hole = np.isnan(values) if source.missing is None else values == source.missing
     filled = np.where(hole, 0.0, values)
-    mean = filled.sum(axis=0) / (~hole).sum(axis=0) if source.center else np.zeros(values.shape[1])
-    centred = np.where(hole, 0.0, filled - mean)
+    shares = np.ones(len(values)) if source.weights is None else np.array(source.weights) / np.mean(source.weights)
+    mean = shares @ filled / (shares @ ~hole) if source.center else np.zeros(values.shape[1])
+    centred = np.where(hole, 0.0, filled - mean) * np.sqrt(shares)[:, None]
     if source.scale is True:
         centred /= np.linalg.norm(centred, axis=0)
         return np.asarray(centred.T @ centred)
@@ -190,6 +201,27 @@ def every_way(values: np.ndarray) -> Certificate:
     ]
     evidence = {"scale": np.float64(scale), **within("point0", point)}
     return claimed(covariance(values), "search-tree", k, evidence, tree)
+
+
+def constrained_ways(values: np.ndarray) -> Certificate:
+    """Return a tree by hand under every constraint: "noise.npy" has 16 features, of which 13 are left."""
+    asked = Constraints(include=(3,), exclude=(0, 8), groups=((1, 2), (4, 5, 6), (8, 9)), nonnegative=True)
+    kept = asked.kept(16)
+    matrix = exact_matrix(covariance(values))[np.ix_(kept, kept)]
+    scale = float(np.diagonal(matrix).mean())
+    raised = np.maximum(-matrix, 0.0)
+    own = np.maximum(-0.5 * matrix, 0.0)
+    tree = [
+        [{"split": 0, "in": 1, "out": 2}],  # feature 1, and 2 with it
+        [{"leaf": "list"}],
+        [{"split": 3, "in": 3, "out": 4}],  # feature 4, and its group
+        [{"leaf": "raised", "raised": 0}],
+        [{"fix": "squares", "shift": 0.5, "out": [7], "in": []}, {"split": 8, "in": 5, "out": 6}],
+        [{"leaf": "cheapest", "shift": 0.5}],
+        [{"leaf": "eigenvalue"}],
+    ]
+    evidence = {"scale": np.float64(scale), "raised": raised, "raise0_features": np.arange(13), "raise0_entries": own}
+    return claimed(covariance(values), "search-tree", 5, evidence, tree, asked)
 
 
 def priced_ways(values: np.ndarray) -> SetCertificate:
@@ -244,6 +276,7 @@ class Valid:
     shows: str
     make: Callable[[Any], Any_]
     covariance: bool = False
+    later: bool = False  # constraints or weights, which not every checker knows
 
 
 def _certify(kind: str, sparsity: int, *, screened: bool = False, **options: Any) -> Callable[[Any], Any_]:
@@ -271,7 +304,29 @@ def _set(kind: str, count: int, sparsity: Any, together: str, **limits: Any) -> 
     return make
 
 
+def _asked(kind: str, sparsity: int, limits: dict[str, Any] | None = None, **options: Any) -> Callable[[Any], Any_]:
+    """Return the last certificate of a search: those on the way do not state what is left out."""
+
+    def make(values: Any) -> Any_:
+        with as_if(**limits) if limits else ExitStack():
+            found = certpca.certify(values, sparsity, **options)
+        assert found.kind == kind, found.kind
+        return found
+
+    return make
+
+
+def weighted_set(values: np.ndarray) -> Any_:
+    """Return a certificate of two components of weighted samples."""
+    weights = np.linspace(0.2, 2.0, len(values))
+    return best(
+        "priced-trees",
+        lambda: certpca.decompose(values, 2, [3, 2], together="disjoint", certify=True, sample_weight=weights),
+    )
+
+
 NO_TREES: dict[str, Any] = {"trees": False}
+SMALL_LEVELS: dict[str, Any] = {"trees": False, "constrained_supports": 0}
 DEEP: dict[str, Any] = {"trees": False, "largest_factored": 8}
 
 VALID = (
@@ -391,4 +446,49 @@ VALID = (
         "single certificates, by random vectors",
         _set("sum-of-singles-random", 2, 4, "orthogonal", **DEEP),
     ),
+    Valid(
+        "constraints",
+        "tall.npy",
+        "features in and out, groups, no negative loadings",
+        _asked("search-tree", 4, include=[1], exclude=[0], groups=[[2, 3], [5, 6]], nonnegative=True),
+        later=True,
+    ),
+    Valid("constraints-ways", "noise.npy", "groups in nodes, entries raised, by hand", constrained_ways, later=True),
+    Valid(
+        "forced-in",
+        "pitprops.npy",
+        "a tree that begins with two features",
+        _asked("search-tree", 6, covariance=True, include=[11, 12]),
+        covariance=True,
+        later=True,
+    ),
+    Valid(
+        "forced-in-counts",
+        "wide.npy",
+        "cells of counts with features forced in",
+        _asked("count-tree", 4, {"few_features": 4, "constrained_supports": 0}, include=[2, 11], target_gap=0.003),
+        later=True,
+    ),
+    Valid(
+        "left-out",
+        "wide.npy",
+        "fewer features are left than there are samples: a square root as factor",
+        _asked("l0-level", 5, SMALL_LEVELS, exclude=list(range(0, 18, 2)), target_gap=0.01, branching=False),
+        later=True,
+    ),
+    Valid(
+        "weights",
+        "wide.npy",
+        "weights of samples, one of them zero, correlations",
+        _certify("search-tree", 3, scale=True, sample_weight=[0.0, 0.1, *range(1, 11)]),
+        later=True,
+    ),
+    Valid(
+        "weights-missing",
+        "holes.npy",
+        "weights, and missing values that take the weighted mean",
+        _certify("search-tree", 3, missing="mean", sample_weight=[1.0, 3.0, 0.5] * 5),
+        later=True,
+    ),
+    Valid("weights-set", "tall.npy", "weights, disjoint supports", weighted_set, later=True),
 )

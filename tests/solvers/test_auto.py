@@ -50,8 +50,8 @@ def test_ends_early_where_nothing_better_is_left():
     rng = np.random.default_rng(2)
     direction = rng.standard_normal(600) + 3.0
     data = np.outer(rng.standard_normal(100), direction) + 1e-4 * rng.standard_normal((100, 600))
-    steps = []
-    found = certpca.solve(data, 20, listener=lambda step: steps.append(step) or True)
+    steps: list[certpca.Step] = []
+    found = certpca.solve(data, 20, listener=steps.append)
     assert found.support.tolist() == np.sort(np.argsort(-np.abs(direction))[:20]).tolist()
     assert len(steps) <= 1
 
@@ -64,3 +64,12 @@ def test_features_of_little_variance_can_be_chosen_in_the_end():
     data[:, :4] += np.outer(hidden, [2.0, 2.0, 2.0, 2.0])
     data[:, 4:9] += np.outer(hidden, [0.2] * 5)
     assert certpca.solve(data, 9).support.tolist() == list(range(9))
+
+
+@pytest.mark.parametrize("steps", range(1, 25, 3))
+def test_any_limit_on_steps_leaves_an_answer(steps):
+    rng = np.random.default_rng(6)
+    data = rng.standard_normal((40, 700))
+    found = certpca.solve(data, 10, budget=certpca.Budget(steps=steps))
+    assert found.support.size == 10
+    assert found.objective > 0

@@ -106,7 +106,7 @@ SHORT = {"wine": 5, "breast": 15, "alon": 300}  # of 13, 30 and 2,000 features, 
 def test_lists_are_short_where_every_feature_adds_a_little(name, method):
     from sklearn import datasets
 
-    options = {"scale": True}
+    options: dict[str, Any] = {"scale": True}
     if name == "alon":
         file = Path(__file__).parents[3] / "shared" / "data" / "expr_alon" / "X.npz"
         if not file.exists():

@@ -17,7 +17,8 @@ def planted(rows: int, size: int, count: int, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     directions = np.linalg.qr(rng.standard_normal((size, count)))[0] if count else np.zeros((size, 0))
     strength = 3 * np.sqrt(1 + size / rows)
-    return rng.standard_normal((rows, size)) + strength * rng.standard_normal((rows, count)) @ directions.T
+    noise = rng.standard_normal((rows, size))
+    return np.asarray(noise + strength * rng.standard_normal((rows, count)) @ directions.T)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -63,14 +63,14 @@ def test_ellipse_holds_its_share_of_normal_points() -> None:
     rng = np.random.default_rng(0)
     points = rng.standard_normal((2000, 2)) @ np.array([[2.0, 1.0], [0.0, 0.5]]) + 7
     axes = Figure().subplots()
-    draw_ellipses(axes, *points.T, [0] * 2000, 0.9)
+    draw_ellipses(axes, points[:, 0], points[:, 1], [0] * 2000, 0.9)
     assert Path(axes.lines[0].get_xydata()).contains_points(points).mean() == pytest.approx(0.9, abs=0.02)
 
 
 def test_scree_shows_sparse_below_dense(found: certpca.Components) -> None:
     axes = Figure().subplots()
     found.plot("scree", axes)
-    dense, sparse = axes.lines[0].get_ydata(), axes.lines[1].get_ydata()
+    dense, sparse = (np.asarray(line.get_ydata(), dtype=float) for line in axes.lines[:2])
     assert sparse[0] <= dense[0] * (1 + 1e-9)
 
 

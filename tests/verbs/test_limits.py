@@ -57,7 +57,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def slow_data(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Noise, which keeps every solver busy; a product with it takes a second, one with a part of it less."""
-    for name in ("matmat", "columns"):
+    for name in ("matmat", "columns", "images", "captured", "transposed_times"):
         clock.slow(monkeypatch, DenseCovariance, name, lambda operator, *_: operator.size / SIZE)
     clock.slow(monkeypatch, AlternatingDirections, "_advance", 1.0)
     clock.slow(monkeypatch, DualProblem, "evaluate", 1.0)

@@ -147,7 +147,7 @@ class Examiner:
             meant = require_constraints(certificate.constraints, size, _sparsity_of(certificate, size))
             kept = meant.kept(size)
             here = narrowed(certificate, meant, kept)
-            require_allowed(here)
+            require_allowed(here, self._source)
             proof = _examined(here, replace(self._prepared_on(kept), work=work), self._source)
             return replace(
                 proof,

@@ -219,7 +219,8 @@ def _roots_of(weights: Any, rows: int) -> tuple[Vector | None, Vector | None]:
     """Return √ω as a column and ω, the weights brought to a mean of one, or nothing where there are none.
 
     The sum of the weights is off by a relative γ_rows, each ω by three roundings more, and its root by half of that and
-    one: a relative γ_{rows+8} covers all. Multiplied by a power of two first, no weight but zero is below 2⁻¹⁰⁰.
+    one: a relative γ_{rows+8} covers all (docs/mathematics.md, 17.4). Multiplied by a power of two first, no weight but
+    zero is below 2⁻¹⁰⁰.
     """
     if weights is None:
         return None, None

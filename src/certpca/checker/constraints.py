@@ -2,8 +2,8 @@
 
 Features that are left out are left out of the data before anything is measured, so that every rule is about the
 principal submatrix of the others. There every bound for all supports, and for loadings of any sign, is one for those
-that are allowed; some rules read the constraints and prove more. Nothing is repeated from the certificate that was not
-looked at here.
+that are allowed; some rules read the constraints and prove more (docs/mathematics.md, 17). Nothing is repeated from the
+certificate that was not looked at here.
 """
 
 from dataclasses import replace
@@ -58,14 +58,17 @@ def narrowed(certificate: Certificate, meant: Constraints, kept: Indices) -> Cer
     return replace(certificate, size=int(kept.size), support=places, constraints=meant.on(kept))
 
 
-def require_allowed(certificate: Certificate) -> None:
+def require_allowed(certificate: Certificate, source: Source) -> None:
     """Refuse loadings that the constraints do not allow."""
     constraints, loadings = certificate.constraints, np.asarray(certificate.loadings, dtype=np.float64)
     taken = constraints.places_taken(certificate.support)
     require(
-        taken <= certificate.sparsity,
+        not constraints or taken <= certificate.sparsity,
         f"with what its constraints imply its support has {taken} features, more than its sparsity",
     )
+    # Nothing captures nothing, which may be more than what is allowed of a matrix that is given.
+    anything = source.kind == "data" or not constraints.groups or np.size(certificate.support) > 0
+    require(anything, "it has no loadings")
     require(
         not constraints.nonnegative or bool((loadings >= 0).all()), "it has a negative loading, and says that none is"
     )

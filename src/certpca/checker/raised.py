@@ -2,6 +2,8 @@
 
     xᵀAx ≤ xᵀ(A + N)x   for x ≥ 0 and N ≥ 0 entrywise.
 
+Proof: docs/mathematics.md, 17.3.
+
 Allowance. N counts as its symmetric part, and the sum rounds relative to its entries.
 """
 

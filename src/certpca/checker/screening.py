@@ -1,6 +1,6 @@
 """Features that a dual point proves to be in no, or in every, optimal support; those in none may be left out.
 
-Proof: docs/mathematics.md, 4.1 to 4.3.
+Proof: docs/mathematics.md, 4.1 to 4.3; under constraints 17.1.
 """
 
 from typing import NamedTuple

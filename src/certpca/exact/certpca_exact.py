@@ -715,19 +715,28 @@ class Level:
             theta = max(theta + step, 0.0)
         return at(theta * tilt)
 
+    @functools.cached_property
+    def _spectrum(self) -> tuple[list[float], list[list[float]], int]:
+        """Return about the eigenvalues and eigenvectors of R, and a proved lower bound of the former, or 0."""
+        values, vectors = eigen([[real(x, 2 * BITS) for x in row] for row in self.matrix])
+        low = fix(max(min(values), 0.0) / 2, 2 * BITS)
+        return values, vectors, low if below([[-x for x in row] for row in self.matrix], -low) else 0
+
     def _multiple(self, column: Vector, a: list[float]) -> Vector:
-        """Return √(1 − 1/κ) a for a κ with κR ⪰ aaᵀ, zero where 1 is one."""
-        square = [[x * y for y in column] for x in column]
-        if below(plus(square, self.matrix, -1), 0):
+        """Return √(1 − 1/κ) a, zero where κ ≤ 1, for κ = yᵀRy + 2yᵀs + |s|²/λ_min(R) ≥ aᵀR⁻¹a, s = a − Ry, any y."""
+        values, vectors, low = self._spectrum
+        if not low:
+            return column
+        parts = [dot(v, a) / x for x, v in zip(values, vectors, strict=True)]
+        y = [fix(dot(parts, across), BITS) for across in zip(*vectors, strict=True)]
+        image = [dot(row, y) for row in self.matrix]
+        rest = [(x << 2 * BITS) - t for x, t in zip(column, image, strict=True)]
+        unit = 1 << 4 * BITS
+        kappa = dot(y, image) + 2 * dot(y, rest) + dot(rest, rest) // low + 1
+        if kappa <= unit:
             return [0] * len(column)
-        kappa = dot(a, solve([[real(x, 2 * BITS) for x in row] for row in self.matrix], a))
-        for digits in (44, 36, 28, 20):
-            guess = Fraction(max(kappa, 1.0) * (1 + 2.0**-digits))
-            scaled = [[guess.numerator * x for x in row] for row in self.matrix]
-            if below(plus([[guess.denominator * x for x in row] for row in square], scaled, -1), 0):
-                root = square_root(int((1 - 1 / guess) * (1 << 128)))
-                return [(x * root) >> 64 for x in column]
-        return column
+        root = square_root(((kappa - unit) << 128) // kappa + 1)
+        return [(x * root) >> 64 for x in column]
 
 
 def solve(matrix: list[list[float]], right: list[float]) -> list[float]:
@@ -984,6 +993,9 @@ def cell_bound(
     worst: int,
 ) -> int:
     """Return the larger of `worst` and the bound of a cell: a level for each group, the worst of all counts."""
+    vertices = list(corners(claim.sparsity, len(members[0]), ranges))
+    if not vertices:  # no supports are there
+        return worst
     p, w = len(members), len(basis[0])
     flats, levels = part.get("matrix", p, w * (w + 1) // 2).rows(), part.get("level", p).flat
     require(all(x >= 0 for x in levels), "a level is negative")
@@ -997,7 +1009,7 @@ def cell_bound(
         found += [level.cover(problem.factor[i]) for i in members[b]]
     covers = Covers(found, slack_of(found))
     rest = covers.slack + problem.epsilon
-    for counts in corners(claim.sparsity, len(members[0]), ranges):
+    for counts in vertices:
         total = covers.total
         for count, matrix in zip(counts, matrices, strict=True):
             total = plus(total, matrix, count)
@@ -1136,11 +1148,13 @@ class SearchTree:
 
     def run(
         self, tree: Any, inside: Iterable[int] = (), rest: Iterable[int] | None = None, decided: int | None = None
-    ) -> tuple[int, int]:
-        """Go through the tree; return how many are fixed out and in at the root with bounds below `decided`."""
+    ) -> tuple[list[int], list[int]]:
+        """Go through the tree; return which are fixed out and in at the root with bounds below `decided`."""
         require(isinstance(tree, list) and 0 < len(tree) <= NODES and self.scale > 0, "the tree is not a list of nodes")
         start = list(range(len(self.matrix))) if rest is None else sorted(rest)
-        stack, used, fixed = [(0, sorted(inside), start)], {0}, [0, 0]
+        stack, used = [(0, sorted(inside), start)], {0}
+        outside: list[int] = []
+        within: list[int] = []
         while stack:
             number, chosen, free = stack.pop()
             ended = False
@@ -1150,7 +1164,7 @@ class SearchTree:
                 if "fix" in operation:
                     out, into = self._fix(operation, chosen, free)
                     if number == 0 and decided is not None and self.worst < decided:
-                        fixed = [fixed[0] + len(out), fixed[1] + len(into)]
+                        outside, within = outside + out, within + into
                     chosen = sorted([*chosen, *into])
                     free = [i for i in free if i not in {*out, *into}]
                     continue
@@ -1167,7 +1181,7 @@ class SearchTree:
                     self._leaf(operation, chosen, free)
                 break
             require(ended, "a node has neither split nor leaf")
-        return fixed[0], fixed[1]
+        return outside, within
 
     def _fix(self, operation: dict[str, Any], chosen: list[int], free: list[int]) -> tuple[list[int], list[int]]:
         lists = [operation.get("out", []), operation.get("in", [])]
@@ -1281,14 +1295,14 @@ def search_tree(problem: Problem, claim: Claim) -> int:
     """Branch and bound over supports."""
     left = screened(problem, claim)
     bound, outside, inside = tree_on(problem, claim, left, problem.matrix, claim.evidence, claim.tree)
-    claim.decide(outside + problem.size - len(left), inside)
+    claim.decide(len(outside) + problem.size - len(left), len(inside))
     return max(bound, claim.captured) if len(left) < problem.size else bound
 
 
 def tree_on(
     problem: Problem, claim: Claim, left: list[int], matrix: Matrix, evidence: Evidence, nodes: Any
-) -> tuple[int, int, int]:
-    """Return the bound of a search tree on some features, and how many it decides."""
+) -> tuple[int, list[int], list[int]]:
+    """Return the bound of a search tree on some features, and which it decides."""
     own = [problem.product_of_factor[i][i] for i in left] if uses_trace(nodes) else []
     slack = max(problem.error, problem.epsilon if own else 0)
     grades = [claim.captured - slack - (claim.captured >> 30) - 1]
@@ -1296,7 +1310,7 @@ def tree_on(
         grades.append(claim.goal - slack)
     tree = SearchTree(on(matrix, left), own, claim.sparsity, evidence, 2 * problem.h, grades)
     outside, inside = tree.run(nodes, decided=claim.captured - slack)
-    return tree.worst + slack, outside, inside
+    return tree.worst + slack, [left[i] for i in outside], [left[i] for i in inside]
 
 
 def uses_trace(nodes: Any) -> bool:
@@ -1350,34 +1364,32 @@ def pair_rows(problem: Problem, claim: Claim) -> int:
     """Bound by rounds of rows, and perhaps a search tree for the features that they leave."""
     k, evidence, left = claim.sparsity, claim.evidence, list(range(problem.size))
     require(2 <= k < problem.size and evidence.has("rows0_scale"), "there are no rows, or not 2 ≤ k < n")
-    worst, outside = 0, 0
+    worst = 0
+    outside: set[int] = set()
     for t in itertools.takewhile(lambda t: evidence.has(f"rows{t}_scale"), itertools.count()):
         part, n = evidence.part(f"rows{t}"), len(left)
         inner, level, costs, ranked, beta = round_of(part, on(problem.product_of_factor, left), k, 2 * problem.h)
+        within, forced = set(inner), []
+        for i in range(n):
+            less = (max(0, ranked[j][k - 2] - costs[j][i]) if j in within else 0 for j in range(n) if j != i)
+            others = map(sub, (beta[j] for j in range(n) if j != i), less)
+            forced.append(level + beta[i] + largest_sum(others, k - 1) + problem.epsilon)
+        if worst < claim.captured:
+            outside |= {left[i] for i in range(n) if forced[i] < claim.captured}
         if not part.has("left"):
             last = claim.tree is None and not evidence.has(f"rows{t + 1}_scale")
             require(last, "a round that leaves nothing is not the last, or there is a tree besides")
-            claim.decide(outside, 0)
+            claim.decide(len(outside), 0)
             return max(worst, level + largest_sum(beta, k) + problem.epsilon)
         going = part.indices("left", n)
         require(len(going) >= k, "fewer features are left than the sparsity")
-        before, within = worst, set(inner)
-        for i in sorted(set(range(n)) - set(going)):
-            less = (max(0, ranked[j][k - 2] - costs[j][i]) if j in within else 0 for j in range(n) if j != i)
-            others = map(sub, (beta[j] for j in range(n) if j != i), less)
-            forced = level + beta[i] + largest_sum(others, k - 1) + problem.epsilon
-            outside += max(before, forced) < claim.captured
-            worst = max(worst, forced)
+        worst = max([worst, *(forced[i] for i in set(range(n)) - set(going))])
         left = [left[i] for i in going]
-    return rest_of_rows(problem, claim, left, worst, outside)
-
-
-def rest_of_rows(problem: Problem, claim: Claim, left: list[int], worst: int, outside: int) -> int:
-    """Bound the supports among the features that rows leave."""
     among = screened(problem, claim, left)
     bound, out, into = tree_on(problem, claim, among, problem.matrix, claim.evidence, claim.tree)
-    sure = worst < claim.captured
-    claim.decide(outside + sure * (out + len(left) - len(among)), sure * into)
+    if worst < claim.captured:
+        outside |= {*out, *(set(left) - set(among))}
+    claim.decide(len(outside), len(into) if worst < claim.captured else 0)
     return max(worst, bound, claim.captured if len(among) < len(left) else 0)
 
 

@@ -137,6 +137,7 @@ ABOUT = {
     "history": "seconds, objective and upper bound at every step that improved something",
     "details": "numbers particular to the solver",
     "reading": "how the file was read, as options of load_table",
+    "constraints": "what else was asked of the component: features forced in or out, groups, signs",
     "certificate": "the certificate, with the name and hash of the file that holds its evidence",
     "mean": "what is subtracted from the columns of the support before scores are taken; null without data",
     "scale": "what these columns are then divided by",

@@ -22,7 +22,7 @@ Made = TypeVar("Made")
 
 SLOTS = 2  # for each thread: parts that are read and not yet done
 WORTH_BLAS_THREADS = 1e9  # multiplications of a product that is shared by threads of BLAS
-TINY_DATA, WORTH_THREADS = 4e3, 4e6  # numbers of a matrix between which threads of BLAS wait more than they work
+TINY_DATA, WORTH_THREADS = 500, 4e6  # numbers of a matrix between which threads of BLAS wait more than they work
 CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 RUNS = 4  # for each thread, so that those with much to do do not keep the others waiting
 

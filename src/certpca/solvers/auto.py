@@ -223,7 +223,7 @@ class Auto:
                 return paths.setdefault(at.tobytes(), number) != number
 
             search = polished(SwapSearch(operator, support, diagonal, progress.late), progress, known)
-            end = paths[search.support.tobytes()]
+            end = paths.setdefault(search.support.tobytes(), number)  # cut short it may be anywhere
             if search.objective > best * (1 + 1e-12) and end == number:
                 best, leader, agreeing = search.objective, number, 1
             elif end == leader:

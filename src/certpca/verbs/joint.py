@@ -11,7 +11,7 @@ from certpca.results.certificate import PROVED_OPTIMAL
 from certpca.results.set_certificate import SetCertificate
 from certpca.results.solution import Solution, ending
 from certpca.results.status import Status
-from certpca.runtime.arrays import Vector
+from certpca.runtime.arrays import Vector, fix_sign
 from certpca.runtime.budget import Progress
 from certpca.runtime.checkpoint import Checkpoint
 from certpca.search.joint.find import find_together
@@ -70,7 +70,7 @@ def _better(operator: Operator, loadings: Vector, certificate: SetCertificate) -
         return loadings
     others = np.zeros_like(loadings)
     for column, support, own in zip(others.T, certificate.supports, certificate.loadings, strict=True):
-        column[support] = own
+        column[support] = fix_sign(own)
     return others
 
 

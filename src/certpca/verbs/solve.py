@@ -136,7 +136,7 @@ def solve(
     >>> certpca.solve(certpca.pitprops(), 7, certify=True, time_limit=60).gap <= 0.01
     True
     >>> certpca.solve(certpca.pitprops(), 3, include="clear", exclude=["length"]).names
-    ('topdiam', 'bowdist', 'clear')
+    ('moist', 'testsg', 'clear')
     """
     method = checked_solver(solver)
     gap = checked_proof(certify, target_gap)

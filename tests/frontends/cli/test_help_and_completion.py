@@ -51,7 +51,7 @@ def test_options_of_plink_are_shown_where_they_apply(capsys):
 def test_an_option_for_other_files_is_refused_with_the_files_it_is_for(tmp_path, capsys):
     (tmp_path / "data.csv").write_text("a,b\n1,2\n3,5\n")
     assert main(["solve", str(tmp_path / "data.csv"), "-k", "1", "--maf", "0.1"]) == 2
-    assert "maf: only for PLINK files (.bed)" in capsys.readouterr().err
+    assert "maf: only for PLINK files (.bed, .pgen)" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def test_several_files_at_once(frame, tmp_path):
     ]
     assert main(asked) == 0
     stored = certpca.load_solution("a.json")
-    assert pd.read_csv("a.csv").loading.tolist() == stored.to_frame().loading.tolist()
+    assert pd.read_csv("a.csv", float_precision="round_trip").loading.tolist() == stored.to_frame().loading.tolist()
     assert "certpca verify a.certificate.json data.csv" in (tmp_path / "a.html").read_text(encoding="utf-8")
     assert main(["verify", "a.certificate.json", "data.csv"]) == 0
 

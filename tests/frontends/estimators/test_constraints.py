@@ -23,6 +23,7 @@ def test_components_follow_constraints_and_are_proved(frame: pd.DataFrame) -> No
     assert not model.components_[:, 1].any()
     assert model.mean_ == pytest.approx(np.average(frame, axis=0, weights=weights))
     for number, certificate in enumerate(model.certificates_):
+        assert certificate is not None
         proof = certpca.verify(certificate, model.problem(frame, number, sample_weight=weights))
         assert proof.constraints == certpca.Constraints((0,), (1,), nonnegative=True)
 

@@ -237,6 +237,8 @@ def test_scores_are_the_standardised_data_times_the_loadings(rng):
     standard = (data - data.mean(axis=0)) / data.std(axis=0, ddof=1)
     np.testing.assert_allclose(facts.scores.first, standard @ solution.component, rtol=1e-10)
     second = facts.scores.second_component
+    assert second is not None
+    assert facts.scores.second is not None
     np.testing.assert_allclose(facts.scores.second, standard @ second.component, rtol=1e-10)
     parts = certpca.decompose(data, 2, 3, scale=True)
     np.testing.assert_array_equal(second.support, parts.components[1].support)
@@ -615,4 +617,4 @@ def test_what_does_not_fit_the_samples_is_refused(rng, tmp_path, settings, error
 def test_what_is_about_samples_needs_data(pitprops_solution, tmp_path, what):
     for result in (pitprops_solution, certpca.decompose(certpca.pitprops(), 2, 3)):
         with pytest.raises(InvalidProblemError, match=f"{what} need the data as well"):
-            write_report(result, tmp_path / "report.html", **{what: {"a": [1]}})
+            write_report(result, tmp_path / "report.html", **{what: {"a": [1]}})  # type: ignore[call-overload]

@@ -16,7 +16,7 @@ for a unit ξ, as in `l0_level`, Σ_S (a_iᵀξ)² ≤ ξᵀ(Σ_i Y_i + Σ_b n_b
 and λ_max is convex in them, so that it is largest at a vertex. At a vertex of a box between two parallel planes all
 coordinates but one are at their ends, and the last one is too or lies on a plane. A cell without counts has no support.
 
-Proof: docs/mathematics.md, 7.1 and 7.2.
+Proof: docs/mathematics.md, 7.1 and 7.2; under constraints 17.2.
 
 Allowance. That of `level_points` for each R_b ⪰ 0, each Y_i and their sum; Σ n_b R_b is formed with an error of at most
 γ_{2m+p+8} Σ n_b ϱ_b in norm, and adding Σ Y_i rounds as there.

@@ -17,7 +17,7 @@ A feature i. Supports that contain i have λ + β_i + the k − 1 largest β_j o
 choose i gives up its last entry for C_ji. Features that are not among those `left` count with that bound; for the
 supports of those that are left the same is done again with other numbers, and in the end a tree, or the first bound.
 
-Proof: docs/mathematics.md, 8.5.
+Proof: docs/mathematics.md, 8.5; under constraints 17.2.
 
 Allowance. Everything is for FᵀF with the F at hand and lifted at the end. With m the longest column, a computed entry
 G_ij is off by e = γ_depth m², its square by δ = e(2m² + e), the square of the diagonal less c by

@@ -4,7 +4,7 @@
 
 A first dual point may leave out features before. What `support_tree` allows for roundings is all there is.
 
-Proof: docs/mathematics.md, 8.1 to 8.4.
+Proof: docs/mathematics.md, 8.1 to 8.4; under constraints 17.1 to 17.3.
 """
 
 import numpy as np

@@ -1,14 +1,16 @@
 """Column generation: prices from the supports that are known, supports that are worth more at these, and so on."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from certpca.bounds.sets.prices.assignments import Assignment, Priced
-from certpca.bounds.sets.prices.master import Master, Pool
+from certpca.bounds.sets.prices.assignments import Assignment, Priced, Slot
+from certpca.bounds.sets.prices.master import Master, Pool, eligible
 from certpca.bounds.sets.prices.pricing import good_supports, value_of
-from certpca.runtime.arrays import Vector
+from certpca.bounds.sets.regions.pricing import Worth, least_prices
+from certpca.runtime.arrays import Indices, Vector
 
 ROUNDS = 300
 CENTRED_ROUNDS = 12
@@ -16,6 +18,10 @@ ADDED = 30  # supports of a slot in a round
 FROM_POOL = 40  # known supports from which a round starts too
 BEYOND = 0.3  # of what is spare, that prices may miss it by
 FEATURES = 100  # by themselves that it starts from
+MANY = 200  # features from which on directions, and not supports, say what prices are worth
+FEW_LOADINGS = 12  # up to which supports are few enough even there
+DIRECTIONS = 240  # of a slot,
+DIRECTION_ROUNDS = 10
 NOTHING = 1e-9  # share of the value that is never worth another round
 
 
@@ -32,12 +38,18 @@ class Generated:
 class Generation:
     """Prices for assignments of one problem, which share what was met."""
 
-    def __init__(self, pool: Pool, late: Callable[[], bool], accuracy: float = NOTHING) -> None:
-        self.pool, self.late, self._rng = pool, late, np.random.default_rng(0)
+    def __init__(self, pool: Pool, late: Callable[[], bool], accuracy: float = NOTHING, many: int = MANY) -> None:
+        self.pool, self.late, self._rng, self._many = pool, late, np.random.default_rng(0), many
         self.accuracy = max(accuracy, NOTHING)
+        self._last: tuple[Assignment, int, Generated] | None = None  # by directions
 
     def run(self, assignment: Assignment, spare: float | None = None) -> Generated:
         """Solve the program of an assignment; what is `spare` of the bound, if any, keeps prices away from ties."""
+        if self.pool.matrix.shape[0] > self._many and max(assignment.sparsities) > FEW_LOADINGS:
+            if self._last is None or self._last[:2] != (assignment, len(self.pool.supports)):
+                made = self._by_directions(assignment)
+                self._last = assignment, len(self.pool.supports), made
+            return self._last[2]
         self._begin(assignment)
         master, priced, taken = self._solved(assignment)
         for _ in range(ROUNDS):
@@ -61,6 +73,46 @@ class Generation:
             master, priced, taken = self._solved(assignment)
             value = max(value, priced.bound)
         return Generated(value, best, master, taken)
+
+    def _by_directions(self, assignment: Assignment) -> Generated:
+        """Find prices from the directions of supports that are known, which stand for all supports along them."""
+        size = self.pool.matrix.shape[0]
+        self._begin(assignment)
+        free, slots = assignment.free(size), assignment.slots()
+        copies = np.array([slot.copies for slot in slots], dtype=np.float64)
+        known: Vector | None = None
+        value, best = math.inf, Priced(np.zeros(size), np.full(len(slots), math.inf), copies)
+        for _ in range(DIRECTION_ROUNDS):
+            along = [self._along(slot, free, best.prices) for slot in slots]
+            worth = [
+                Worth(part[free], part[list(slot.inside)].sum(axis=0), slot.sparsity - len(slot.inside), slot.copies)
+                for slot, part in zip(slots, along, strict=True)
+            ]
+            known, value = least_prices(worth, self.late, known)
+            prices = np.zeros(size)
+            prices[free] = known
+            grown = self._grow(assignment, Priced(prices, np.zeros(len(slots)), copies), 0.0)
+            found = self._corrected(assignment, Priced(prices, np.zeros(len(slots)), copies))
+            if found.bound < best.bound:
+                best = found
+            if not grown or best.bound <= value * (1 + self.accuracy) or self.late():
+                break
+        master, _, taken = self._solved(assignment)
+        return Generated(value, best, master, taken)
+
+    def _along(self, slot: Slot, free: Indices, prices: Vector) -> Vector:
+        """Return (Ax)_i²/xᵀAx for the leading loadings x of supports of a slot that are worth most."""
+        pool, size = self.pool, prices.size
+        masks = pool.masks()
+        mine = np.flatnonzero(eligible(masks, slot, free))
+        worth = np.array(pool.values)[mine] - masks[mine] @ prices
+        chosen = mine[np.argsort(-worth, kind="stable")[:DIRECTIONS]]
+        x = np.zeros((size, chosen.size))
+        for place, number in enumerate(chosen):
+            support = pool.supports[number]
+            x[support, place] = np.linalg.eigh(pool.matrix[np.ix_(support, support)])[1][:, -1]
+        image = pool.matrix @ x
+        return np.asarray(image**2 / np.maximum((x * image).sum(axis=0), np.finfo(float).tiny))
 
     def _solved(self, assignment: Assignment) -> tuple[Master, Priced, Vector]:
         master = Master(self.pool, assignment)

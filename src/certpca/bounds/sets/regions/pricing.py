@@ -7,8 +7,9 @@ supports would not. The maximum is smoothed; the bound is proved later, by level
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,7 +33,8 @@ def good_prices(
     most = min(features.size, CONSIDERED * sum(sparsities))
     considered = np.sort(np.argsort(-worth.max(axis=1), kind="stable")[:most])
     prices = np.zeros(features.size)
-    prices[considered] = _least(worth[considered], sparsities, late)
+    counted = sorted(Counter(sparsities).items())
+    prices[considered] = least_prices([Worth(worth[considered], 0.0, k, times) for k, times in counted], late)[0]
     prices[prices < FREE * prices.max(initial=0.0)] = 0.0
     return prices
 
@@ -50,38 +52,51 @@ def _planes(leading: Vector, directions: Vector) -> Vector:
     return np.concatenate([every, *columns], axis=1)
 
 
-def _least(worth: Vector, sparsities: tuple[int, ...], late: Callable[[], bool]) -> Vector:
-    """Minimise the smoothed bound on prices of the features at hand."""
+class Worth(NamedTuple):
+    """What features are worth along directions, as columns, to `times` components that may have the `most` of them.
+
+    `sure` is what each direction has without them.
+    """
+
+    features: Vector
+    sure: Vector | float
+    most: int
+    times: int
+
+
+def least_prices(worth: Sequence[Worth], late: Callable[[], bool], start: Vector | None = None) -> tuple[Vector, float]:
+    """Minimise the smoothed bound on prices of the features at hand; return them, and the bound by these directions."""
     from scipy.optimize import minimize
 
-    counted = sorted(Counter(sparsities).items())
-    best, at = math.inf, np.zeros(worth.shape[0])
-    unit = max(float(_chosen(worth, counted[-1][0])[0].max()), np.finfo(float).tiny)
+    size = worth[0].features.shape[0]
+    best, at = math.inf, np.zeros(size) if start is None else start
+    unit = max(*(float((_chosen(each.features, each.most)[0] + each.sure).max()) for each in worth), 1e-300)
 
     def smoothed(prices: Vector, smoothing: float) -> tuple[float, Vector]:
         nonlocal best, at
         value = exact = float(prices.sum())
         slope = np.ones_like(prices)
-        for count, times in counted:
-            sums, mask = _chosen(worth - prices[:, None], count)
+        for each in worth:
+            sums, mask = _chosen(each.features - prices[:, None], each.most)
+            sums = sums + each.sure
             top = float(sums.max())
             share = np.exp((sums - top) / smoothing)
-            value += times * (top + smoothing * math.log(float(share.sum())))
-            exact += times * top
-            slope -= times * (mask @ (share / share.sum()))
+            value += each.times * (top + smoothing * math.log(float(share.sum())))
+            exact += each.times * top
+            slope -= each.times * (mask @ (share / share.sum()))
         if exact < best:
             best, at = exact, prices.copy()
         return value, slope
 
-    point, bounds = at, [(0.0, None)] * at.size
-    for smoothing in SMOOTHINGS:
+    point, bounds = at, [(0.0, None)] * size
+    for smoothing in SMOOTHINGS if start is None else SMOOTHINGS[2:]:
         if late():
             break
         found = minimize(
             smoothed, point, (smoothing * unit,), "L-BFGS-B", jac=True, bounds=bounds, options={"maxiter": STEPS}
         )
         point = np.asarray(found.x)
-    return at
+    return at, best
 
 
 def _chosen(worth: Vector, count: int) -> tuple[Vector, Vector]:

@@ -10,6 +10,10 @@ from certpca.frontends.cli.reading_options import add_file_options, read_table
 
 HELP = "list the markers of a result on genotypes: places, alleles, loadings, and which are proved"
 READS_FILES = True
+EXAMPLES = (
+    "certpca markers panel.json cohort.bed --output markers.tsv --plot markers.png",
+    "certpca markers panel.json cohort.bed --eigenvec cohort.eigenvec",
+)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:

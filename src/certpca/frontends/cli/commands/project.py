@@ -7,6 +7,10 @@ from certpca.frontends.cli.reading_options import add_file_options, read_table
 
 HELP = "score samples of a genotype file on the markers of a reference, alleles matched"
 READS_FILES = True
+EXAMPLES = (
+    "certpca project markers.tsv newcomers.bed --output newcomers.eigenvec",
+    "certpca project markers.tsv newcomers.pgen --match name --strand same --json",
+)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
