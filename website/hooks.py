@@ -1,5 +1,6 @@
 """What MkDocs calls while it builds the site (mkdocs.yml names this file)."""
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,14 @@ from website.repository_links import ROOT
 
 ALWAYS = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "LICENSE")
 FONT = "assets/fonts/DejaVuSans.ttf"  # has the signs of mathematics that fonts of browsers may lack
+
+
+def on_config(config: Any) -> Any:
+    """Show where the repository is, if that is known."""
+    ours = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["certpca"]
+    config.repo_url = ours["address"] or None
+    config.edit_uri = None
+    return config
 
 
 def on_files(files: Files, *, config: Any) -> Files:
