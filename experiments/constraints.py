@@ -124,7 +124,7 @@ def _before() -> list[str]:
 
 
 def _after() -> list[str]:
-    return AFTER.strip("\n").splitlines()
+    return ["", *AFTER.strip("\n").splitlines()]
 
 
 def _table(rows: list[dict[str, Any]]) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 import certpca
 from certpca.frontends.cli.main import main, parser
 
-PAGE = Path(certpca.__file__).parents[2] / "docs" / "r_users.md"
+PAGE = Path(__file__).parents[2] / "docs" / "r_users.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 

@@ -11,7 +11,7 @@ import certpca
 from certpca.frontends.cli.main import main
 from certpca.results.json_schemas import ABOUT, DOCUMENTS, FOLDER, document, with_tables, written
 
-PAGE = Path(certpca.__file__).parents[2] / "docs" / "json.md"
+PAGE = Path(__file__).parents[2] / "docs" / "json.md"
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""What turns docs/ into a site: links, mathematics and the reference."""
