@@ -31,7 +31,7 @@ PANEL_BYTES = 48 << 20  # of dual vectors that are multiplied at a time
 class LevelPoint:
     """A level, Σ Y_i (`total`), and how far rounding can have moved that (`doubt`). It serves every sparsity.
 
-    `prices` has a price for each feature.
+    `prices` has a price for each feature, and `longest` is about the largest |z_i|².
     """
 
     level: Level
@@ -39,6 +39,7 @@ class LevelPoint:
     doubt: float
     prepared: Prepared
     prices: Vector
+    longest: float
 
     def matrix(self, k: float) -> tuple[Vector, float]:
         """Return kR + Σ Y_i, and how far rounding can have moved it."""
@@ -67,8 +68,15 @@ def level_point_of(prepared: Prepared, evidence: Mapping[str, Any]) -> LevelPoin
     depth, size, width = prepared.depth, prepared.size, level.matrix.shape[0]
     prepared.work.spend(float(size) * depth * (depth + 8.0 * width) + 4.0 * depth**3)
     prepared.work.spend(NEWTON_STEPS * float(width) ** 3 * np.count_nonzero(prices))
-    total, doubt = sum_of_duals(prepared, lambda part, block: level_vectors(block, level, prices[part]))
-    point = LevelPoint(level, total, doubt, prepared, prices)
+    longest = [0.0]
+
+    def vectors(part: slice, block: Vector) -> tuple[Vector, float]:
+        z, stray = level_vectors(block, level, prices[part])
+        longest.append(float(np.einsum("ij,ij->j", z, z).max()))
+        return z, stray
+
+    total, doubt = sum_of_duals(prepared, vectors)
+    point = LevelPoint(level, total, doubt, prepared, prices, max(longest))
     prepared.latest.clear()
     prepared.latest[key] = point
     return point

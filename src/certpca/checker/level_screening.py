@@ -25,6 +25,7 @@ from certpca.checker.level_points import LevelPoint
 from certpca.checker.limits import LARGEST_FACTORED
 from certpca.checker.numbers import Mask, Vector, gamma
 
+NEARLY = 0.999
 APART = 1e-6  # of the largest eigenvalue: how far levels are kept from eigenvalues
 
 
@@ -83,8 +84,12 @@ def _below(point: LevelPoint, k: int, target: float) -> tuple[float, _Spectrum] 
 def _one_above(point: LevelPoint, k: int, target: float) -> tuple[float, _Spectrum] | None:
     """Return the level and the spectrum for features to be left out, if one eigenvalue alone is above the level."""
     matrix, doubt = point.matrix(k)
-    # Most often there are several, which some products find out in a tenth of the time.
-    found = None if about_largest(matrix)[1] >= target - doubt else _spectrum(matrix, target)
+    # Most often there are several, or none of the Y_i reaches from one to the other: some products find that out in a
+    # tenth of the time.
+    largest, second = about_largest(matrix)
+    if second >= target - doubt or point.longest < NEARLY * (largest - target + doubt):
+        return None
+    found = _spectrum(matrix, target)
     if found is None:
         return None
     # A lower level is a stronger demand, so it may be moved below the largest eigenvalue.
