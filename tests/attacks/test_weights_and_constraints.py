@@ -39,8 +39,8 @@ def captured(judge: Exact, support: tuple[int, ...], direction: np.ndarray) -> F
     """Return exactly what some loadings on a support capture: rounded ones, which are loadings like others."""
     roots = [Fraction(isqrt(q.numerator * q.denominator * 10**60), q.denominator * 10**30) for q in judge.norms]
     y = [(Fraction(float(x)) / roots[i], i) for x, i in zip(direction, support, strict=True)]
-    form = sum(a * b * judge.products[i][j] for a, i in y for b, j in y)
-    return form / sum(a * a * judge.norms[i] for a, i in y)
+    form = sum((a * b * judge.products[i][j] for a, i in y for b, j in y), Fraction(0))
+    return form / sum((a * a * judge.norms[i] for a, i in y), Fraction(0))
 
 
 def optimum(judge: Exact, sparsity: int, asked: Constraints) -> tuple[Fraction, dict[tuple[int, ...], Fraction]]:
@@ -184,7 +184,7 @@ def proofs(seed: int) -> list[tuple[Proof, Fraction, dict[tuple[int, ...], Fract
         return []
     best, supports = optimum(judge, sparsity, asked)
     winner = max(supports, key=lambda support: supports[support], default=())
-    scale, kept = float(min(max(judge.unit, Fraction(1, 10**300)), 10**300)), asked.kept(len(judge.norms))
+    scale, kept = float(min(max(judge.unit, Fraction(1, 10**300)), Fraction(10**300))), asked.kept(len(judge.norms))
     if kept.size == 0:
         return []
     rows, here = int(source.values.shape[0]), judge.matrix[np.ix_(kept, kept)] * scale
@@ -203,7 +203,7 @@ def proofs(seed: int) -> list[tuple[Proof, Fraction, dict[tuple[int, ...], Fract
 def test_no_certificate_proves_less_than_the_exact_optimum(seed: int) -> None:
     for proof, best, supports in proofs(seed):
         assert Fraction(proof.upper_bound) * (1 + Fraction(1, 10**25)) >= best
-        assert not supports or Fraction(proof.objective) <= max(best, 0) * (1 + Fraction(1, 10**25))
+        assert not supports or Fraction(proof.objective) <= max(best, Fraction(0)) * (1 + Fraction(1, 10**25))
         reached = [set(support) for support, value in supports.items() if value >= best * (1 - Fraction(1, 10**25))]
         for feature in proof.outside:
             assert not any(int(feature) in support for support in reached)

@@ -433,6 +433,14 @@ TAMPERED = (
         "draws random numbers",
         put("kind", "sum-of-singles"),
     ),
+    Tampered(
+        "uncovered-regions",
+        "priced-regions",
+        "the split does not come round",
+        "cover",
+        "do not cover",
+        put("tree", "cuts", -1, 1),
+    ),
     # Constraints
     Tampered(
         "constraints-in-first-format",

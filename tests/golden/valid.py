@@ -17,6 +17,7 @@ import certpca
 from certpca import Certificate, Constraints, SetCertificate
 from certpca.bounds.makers import pair_rows, search_tree
 from certpca.bounds.proving import ROUNDED_UP, Prover
+from certpca.bounds.sets.makers import priced_regions as regions_of_directions
 from certpca.bounds.sets.search import SetSearch
 from certpca.checker import examine, fingerprint
 from certpca.checker.matrix import in_words
@@ -103,13 +104,15 @@ def best(kind: str, search: Callable[[], Any], *, screened: bool = False) -> Any
 
 
 @contextmanager
-def as_if(*, trees: bool = True, **limits: Any) -> Iterator[None]:
-    """Treat small data like large ones, perhaps without the makers that search supports."""
+def as_if(*, trees: bool = True, regions: bool = True, **limits: Any) -> Iterator[None]:
+    """Treat small data like large ones, perhaps without the makers that search supports, or regions at prices."""
     with ExitStack() as stack:
         stack.enter_context(with_limits(**{"few_features": 8, "always_optimal": 0, "searched_supports": 0, **limits}))
         if not trees:
             for maker in (pair_rows, search_tree):
                 stack.enter_context(mock.patch.object(maker, "applies", return_value=False))
+        if not regions:
+            stack.enter_context(mock.patch.object(regions_of_directions, "applies", return_value=False))
         yield
 
 
@@ -276,7 +279,7 @@ class Valid:
     shows: str
     make: Callable[[Any], Any_]
     covariance: bool = False
-    later: bool = False  # constraints or weights, which not every checker knows
+    later: bool = False  # constraints, weights or a later kind, which not every checker knows
 
 
 def _certify(kind: str, sparsity: int, *, screened: bool = False, **options: Any) -> Callable[[Any], Any_]:
@@ -291,9 +294,11 @@ def _large(kind: str, sparsity: int, limits: dict[str, Any] | None = None, **opt
     return make
 
 
-def _set(kind: str, count: int, sparsity: Any, together: str, **limits: Any) -> Callable[[Any], Any_]:
+def _set(
+    kind: str, count: int, sparsity: Any, together: str, gap: float = 1e-6, **limits: Any
+) -> Callable[[Any], Any_]:
     def search(values: Any) -> Any:
-        return certpca.decompose(values, count, sparsity, together=together, certify=True, target_gap=1e-6)
+        return certpca.decompose(values, count, sparsity, together=together, certify=True, target_gap=gap)
 
     def make(values: Any) -> Any_:
         if not limits:
@@ -438,7 +443,19 @@ VALID = (
         "uncorrelated scores",
         _set("uncorrelated-level", 2, 4, "uncorrelated", few_features=8),
     ),
-    Valid("priced-level", "wide.npy", "prices and a level", _set("priced-level", 2, 4, "disjoint", few_features=8)),
+    Valid(
+        "priced-level",
+        "wide.npy",
+        "prices and a level",
+        _set("priced-level", 2, 4, "disjoint", few_features=8, regions=False),
+    ),
+    Valid(
+        "priced-regions",
+        "wide.npy",
+        "prices, and a level in each region of directions",
+        _set("priced-regions", 2, 4, "disjoint", 0.05, few_features=8),
+        later=True,
+    ),
     Valid("sum-of-singles", "tall.npy", "single certificates", _set("sum-of-singles", 2, [3, 2], "uncorrelated")),
     Valid(
         "sum-of-singles-random",

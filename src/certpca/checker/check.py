@@ -18,7 +18,8 @@ allowances themselves.
 
 Underflow. Besides that, a product or quotient below the normal range is off by up to 2⁻¹⁰²² (2⁻¹⁰⁷⁵ where numbers fade
 gradually, which a library may have switched off). All data are multiplied by powers of two first, so that the largest
-entry of a matrix or of unscaled data lies between one half and one, and scaled columns have length one. A check does
+entry of a matrix or of unscaled data lies between one half and one, and scaled columns have length one; values that
+weigh nothing are zeros by then, and other weights are at least 1e-30 of the largest. A check does
 fewer than 2⁸⁰ operations, and nothing whose error counts is divided by less than 2⁻⁴⁰⁰, so all of this together moves
 no bound by more than 2⁻⁵⁰⁰ in those units: `UNDERFLOW` is added to every bound and to the distance of every matrix
 from the exact one, and taken off every objective, unless all data are zero. Where evidence squares numbers below 2⁻⁵¹¹,

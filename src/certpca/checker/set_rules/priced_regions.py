@@ -12,6 +12,8 @@ Y_i ⪰ a_ia_iᵀ − R − w_iI, as in `priced_level`, and weights σ_j ≥ 0 o
 
 The prices are those of all regions; the directions W, on which levels differ from a number, are shared as well.
 
+Proof: docs/mathematics.md, 5.1, 5.2 and 12.5.
+
 Allowance. `level_points`, and for each pair γ_8 σ|r||s| for its products and γ_4‖·‖_F for the sum. With F off by
 `error`, P_t grows as in `priced_level`, whatever ξ it is taken at.
 """
