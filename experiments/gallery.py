@@ -156,4 +156,5 @@ def render(names: list[str]) -> None:
             "",
             words,
         ]
+    lines += ["", "Loadings along the genome (`manhattan`) are on the page on [genetics](genetics.md)."]
     pages.write("gallery", lines)

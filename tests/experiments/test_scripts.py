@@ -27,4 +27,4 @@ def test_gallery_shows_every_plot() -> None:
     from certpca.plots import plots
 
     shown = {name.split("_")[0] for name in gallery.PLOTS}
-    assert shown == set(plots())
+    assert shown == set(plots()) - {"manhattan"}  # which the page on genetics shows

@@ -329,7 +329,7 @@ def test_wrong_number_of_axes(axes: int) -> None:
 @pytest.mark.parametrize(
     ("frame", "kind"),
     [
-        (pd.DataFrame({"age": [1, 2], "city": ["x", "y"]}), "str"),
+        (pd.DataFrame({"age": [1, 2], "city": ["x", "y"]}), str(pd.DataFrame({"city": ["x"]}).dtypes["city"])),
         (pd.DataFrame({"age": [1, 2], "city": pd.Categorical(["x", "y"])}), "category"),
         (pd.DataFrame({"age": [1, 2], "city": pd.to_datetime(["2020-01-01", "2020-01-02"])}), "datetime64"),
         (pl.DataFrame({"age": [1, 2], "city": ["x", "y"]}), "String"),

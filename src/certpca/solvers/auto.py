@@ -289,6 +289,11 @@ class _Untold:
         """Whether to end."""
         return self._progress.exhausted
 
+    @property
+    def cut_short(self) -> bool:
+        """Whether somebody ended the run."""
+        return self._progress.cut_short
+
     def tick(self, objective: float) -> bool:
         """Say whether to go on."""
         del objective

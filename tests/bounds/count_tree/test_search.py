@@ -144,6 +144,6 @@ def test_a_search_ends_where_the_worst_cell_cannot_be_split(monkeypatch):
     scores, data = rng.standard_normal((12, 2)), 0.5 * rng.standard_normal((12, 40))
     data += np.repeat(scores, 20, axis=1)
     with at_most_threads(1), watched(monkeypatch, lambda _: None) as seen:
-        certificate = certified(1e-4, data, budget=certpca.Budget(steps=60))
+        certificate = certified(1e-9, data, budget=certpca.Budget(steps=120))
     assert [tree.stuck for tree in seen] == [False] * (len(seen) - 1) + [True]
     assert certificate.kind == "count-tree"
