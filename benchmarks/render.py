@@ -147,7 +147,7 @@ def gaps() -> str | None:
     good = sum(row["gap"] <= 0.01 for row in real)
     lines = [
         f"**{good} of {len(real) + len(failed)} on real data within 1 %** "
-        f"after at most {rows[0]['limit']:.0f} s on two cores "
+        f"with a limit of {rows[0]['limit']:.0f} s on two cores "
         f"({found['machine']['processor']}, two threads, {found['machine']['cores']} cores, several cases at a time).",
         "",
         "| data | samples × features | k | proved gap | certificate | seconds | verify s | GiB |",
