@@ -14,7 +14,10 @@ from certpca.checker.set_rules import rules as set_rules
 from certpca.exact.certpca_exact import RULES, SET_RULES, Refused, check_file, main, read_table
 from tests.golden.make import FOLDER
 
-CASES: list[dict[str, Any]] = json.loads((FOLDER / "list.json").read_text())["cases"]
+LISTED: dict[str, list[dict[str, Any]]] = json.loads((FOLDER / "list.json").read_text())
+REGIONS = [case for case in LISTED["later"] if "priced-regions.json" in (case["certificate"], case.get("from"))]
+CASES = LISTED["cases"] + REGIONS
+UNKNOWN = [case for case in LISTED["later"] if case not in REGIONS]  # constraints and weights
 DISAGREE = ("only the first accepts", "only the second accepts")
 
 
@@ -37,6 +40,16 @@ def test_every_golden_certificate_gets_the_verdict_it_should(case: dict[str, Any
     assert verdict.captured == pytest.approx(case["captured"], rel=1e-9)
     if case.get("optimum") is not None:
         assert verdict.bound >= case["optimum"] * (1 - 1e-12)
+
+
+def test_regions_are_among_them_valid_and_tampered() -> None:
+    assert {case["accepted"] for case in REGIONS} == {True, False}
+
+
+@pytest.mark.parametrize("case", UNKNOWN, ids=lambda case: str(case["certificate"]))
+def test_constraints_and_weights_are_refused(case: dict[str, Any]) -> None:
+    with pytest.raises(Refused):
+        check_file(FOLDER / case["certificate"], read_table(FOLDER / case["data"]))
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -37,6 +37,7 @@ LISTED, NODES, DEPTH = 5_000, 10_000_000, 200
 ALLOWED = Fraction(1, 10**8)  # relative, by which an objective may be above what is captured
 Matrix = list[list[int]]
 Vector = list[int]
+Pairs = tuple[tuple[int, int], ...]  # of cuts: the region has (r·ξ)(s·ξ) ≤ 0 for each
 
 
 class Refused(Exception):  # noqa: N818 - a verdict, not an error
@@ -688,7 +689,7 @@ class Level:
             z = cover(column, lambda v: [dot(row, v) + paid * x for row, x in zip(self.matrix, v, strict=True)], c)
             if z:
                 return z
-        return self._multiple(column, a)
+        return self._multiple(column, a, paid)
 
     def _direction(self, b: list[float], e: float, r: float, price: float, tilt: float) -> tuple[list[float], float]:
         """Return y and h of the format's text."""
@@ -722,14 +723,19 @@ class Level:
         low = fix(max(min(values), 0.0) / 2, 2 * BITS)
         return values, vectors, low if below([[-x for x in row] for row in self.matrix], -low) else 0
 
-    def _multiple(self, column: Vector, a: list[float]) -> Vector:
-        """Return √(1 − 1/κ) a, zero where κ ≤ 1, for κ = yᵀRy + 2yᵀs + |s|²/λ_min(R) ≥ aᵀR⁻¹a, s = a − Ry, any y."""
+    def _multiple(self, column: Vector, a: list[float], paid: int) -> Vector:
+        """Return √(1 − 1/κ) a, zero where κ ≤ 1, for κ ≥ aᵀQ⁻¹a with Q = R + wI.
+
+        For any y and s = a − Qy that is κ = yᵀQy + 2yᵀs + |s|²/λ_min(Q).
+        """
         values, vectors, low = self._spectrum
+        low += paid  # R itself is semidefinite
         if not low:
             return column
-        parts = [dot(v, a) / x for x, v in zip(values, vectors, strict=True)]
+        price = real(paid, 2 * BITS)
+        parts = [dot(v, a) / (max(x, 0.0) + price) for x, v in zip(values, vectors, strict=True)]
         y = [fix(dot(parts, across), BITS) for across in zip(*vectors, strict=True)]
-        image = [dot(row, y) for row in self.matrix]
+        image = [dot(row, y) + paid * x for row, x in zip(self.matrix, y, strict=True)]
         rest = [(x << 2 * BITS) - t for x, t in zip(column, image, strict=True)]
         unit = 1 << 4 * BITS
         kappa = dot(y, image) + 2 * dot(y, rest) + dot(rest, rest) // low + 1
@@ -828,13 +834,29 @@ def decide(problem: Problem, claim: Claim, left: list[int], covers: Covers, room
 
 def l0_tree(problem: Problem, claim: Claim) -> int:
     """Dual points for regions of directions, which cover all."""
-    left, k, d, evidence = screened(problem, claim), claim.sparsity, problem.depth, claim.evidence
-    columns = [problem.factor[i] for i in left]
-    rows = evidence.get("rays", None, d).rows() if evidence.has("rays") else []
+    left, k, evidence = screened(problem, claim), claim.sparsity, claim.evidence
+    columns, rays, worst = [problem.factor[i] for i in left], rays_of(problem, evidence), 0
+    for leaf, pairs in regions(claim.tree, len(rays)):
+        part = evidence.part(f"leaf{leaf}")
+        rho, covers = dual_point(columns, part, problem.h, len(left))
+        matrix, cut = without_pairs(covers.total, rays, pairs, part, "weights", problem.h)
+        rest = k * rho + covers.slack + problem.epsilon + cut
+        worst = max(worst, largest(matrix, None if claim.goal is None else claim.goal - rest) + rest)
+    claim.decide(problem.size - len(left), 0)
+    return max(worst, claim.captured) if len(left) < problem.size else worst
+
+
+def rays_of(problem: Problem, evidence: Evidence) -> list[Vector]:
+    """Return the rays that split directions, in units of 2^-64; any will do."""
+    rows = evidence.get("rays", None, problem.depth).rows() if evidence.has("rays") else []
     require(all(1e-3 <= max(map(abs, row)) <= 1e3 for row in rows), "a ray is out of range")
-    rays = [[fix(x, 64) for x in row] for row in rows]
-    worst, used = 0, set()
-    stack: list[tuple[Any, tuple[tuple[int, int], ...], int]] = [(claim.tree, (), 0)]
+    return [[fix(x, 64) for x in row] for row in rows]
+
+
+def regions(tree: Any, count: int) -> Iterator[tuple[int, Pairs]]:
+    """Yield the leaves of a tree of directions and the pairs on their ways; refuse trees that do not cover all."""
+    used = set()
+    stack: list[tuple[Any, Pairs, int]] = [(tree, (), 0)]
     while stack:
         node, pairs, depth = stack.pop()
         require(isinstance(node, dict), "a node of the tree is not an object")
@@ -842,32 +864,33 @@ def l0_tree(problem: Problem, claim: Claim) -> int:
             leaf = whole(node["leaf"], 0, NODES, "leaf")
             require(leaf not in used, "a leaf is named twice")
             used.add(leaf)
-            part = evidence.part(f"leaf{leaf}")
-            weights = part.get("weights", len(pairs)).flat
-            require(all(x >= 0 for x in weights), "a weight is negative")
-            rho, covers = dual_point(columns, part, problem.h, len(left))
-            matrix = covers.total
-            for (r, s), weight in zip(pairs, weights, strict=True):
-                sigma = fix(weight, 2 * problem.h)
-                x, y = ([v if c > 0 else -v for v in rays[abs(c) - 1]] for c in (r, s))
-                matrix = [
-                    [m - ((sigma * (p * b + q * a)) >> 129) for m, a, b in zip(row, x, y, strict=True)]
-                    for row, p, q in zip(matrix, x, y, strict=True)
-                ]
-            rest = k * rho + covers.slack + problem.epsilon + d * len(pairs)
-            worst = max(worst, largest(matrix, None if claim.goal is None else claim.goal - rest) + rest)
+            yield leaf, pairs
             continue
         cuts, children = node.get("cuts"), node.get("children")
         require(isinstance(cuts, list) and isinstance(children, list) and depth < DEPTH, "a split is malformed")
         require(len(cuts) == len(children) + 1 >= 2, "a split has not one cut more than children")
-        cuts = [whole(c, -len(rays), len(rays), "cut") for c in cuts]
+        cuts = [whole(c, -count, count, "cut") for c in cuts]
         require(all(cuts), "a cut is no ray")
         require(cuts[-1] == -cuts[0] or (cuts[0], cuts[-1]) in pairs, "a split does not cover its region")
         stack += [
             (child, (*pairs, pair), depth + 1) for child, pair in zip(children, itertools.pairwise(cuts), strict=True)
         ]
-    claim.decide(problem.size - len(left), 0)
-    return max(worst, claim.captured) if len(left) < problem.size else worst
+
+
+def without_pairs(
+    matrix: Matrix, rays: list[Vector], pairs: Pairs, part: Evidence, name: str, h: int
+) -> tuple[Matrix, int]:
+    """Return matrix − Σ σ (rsᵀ + srᵀ)/2, σ from an array of the leaf, and what cutting off digits can change."""
+    weights = part.get(name, len(pairs)).flat
+    require(all(x >= 0 for x in weights), "a weight is negative")
+    for (r, s), weight in zip(pairs, weights, strict=True):
+        sigma = fix(weight, 2 * h)
+        x, y = ([v if c > 0 else -v for v in rays[abs(c) - 1]] for c in (r, s))
+        matrix = [
+            [m - ((sigma * (p * b + q * a)) >> 129) for m, a, b in zip(row, x, y, strict=True)]
+            for row, p, q in zip(matrix, x, y, strict=True)
+        ]
+    return matrix, len(matrix) * len(pairs)
 
 
 def l0_reduced(problem: Problem, claim: Claim) -> int:
@@ -906,9 +929,9 @@ def l0_reduced(problem: Problem, claim: Claim) -> int:
     return bound + others + cut + problem.epsilon
 
 
-def level_of(problem: Problem, evidence: Evidence) -> Level:
-    """Return the level of l0-level."""
-    basis = evidence.get("directions", problem.depth, None)
+def level_of(problem: Problem, evidence: Evidence, basis: Array | None = None) -> Level:
+    """Return the level of l0-level, in its own directions or in given ones."""
+    basis = basis or evidence.get("directions", problem.depth, None)
     w = basis.shape[1]
     require(1 <= w <= problem.depth, "the level has more directions than there are samples")
     return Level(
@@ -1599,15 +1622,9 @@ def matrix_prices(problem: Problem, claim: SetClaim) -> int:
 def set_levels(problem: Problem, claim: SetClaim) -> int:
     """Levels for several components."""
     evidence, k, r, d = claim.evidence, claim.sparsities, len(claim.sparsities), problem.depth
-    level, bits = level_of(problem, evidence), 2 * problem.h
-    prices = [0.0] * problem.size
-    if evidence.has("priced") or evidence.has("prices"):
-        chosen = evidence.indices("priced", problem.size)
-        for i, x in zip(chosen, evidence.get("prices", len(chosen)).flat, strict=True):
-            require(x >= 0, "a price is negative")
-            prices[i] = x
+    level, prices = level_of(problem, evidence), prices_of(problem, evidence)
     found = [level.cover(a, w) for a, w in zip(problem.factor, prices, strict=True)]
-    paid, lifted = sum(fix(x, bits) for x in prices), [[0] for _ in range(d)]
+    paid, lifted = sum(map(problem.fixed, prices)), [[0] for _ in range(d)]
     if evidence.has("lifted"):
         stored = evidence.get("lifted", d, None)
         require(stored.shape[1] <= d, "more directions are lifted than there are")
@@ -1625,6 +1642,17 @@ def set_levels(problem: Problem, claim: SetClaim) -> int:
     return bound
 
 
+def prices_of(problem: Problem, evidence: Evidence) -> list[float]:
+    """Return the price of each feature, zero where none is stored."""
+    prices = [0.0] * problem.size
+    if evidence.has("priced") or evidence.has("prices"):
+        chosen = evidence.indices("priced", problem.size)
+        for i, x in zip(chosen, evidence.get("prices", len(chosen)).flat, strict=True):
+            require(x >= 0, "a price is negative")
+            prices[i] = x
+    return prices
+
+
 def together(problem: Problem, claim: SetClaim, level: Level, found: list[Vector], lifted: Matrix) -> int:
     """Return what levels prove, but for what is paid by prices and lifted directions."""
     k, r, covers = claim.sparsities, len(claim.sparsities), Covers(found, slack_of(found))
@@ -1636,10 +1664,51 @@ def together(problem: Problem, claim: SetClaim, level: Level, found: list[Vector
     return sum(bounds[x] for x in k) + r * problem.epsilon
 
 
+def priced_regions(problem: Problem, claim: SetClaim) -> int:
+    """Prices, and a level for each region of directions: each component may have its best one in another region."""
+    evidence, k = claim.evidence, claim.sparsities
+    rays, prices = rays_of(problem, evidence), prices_of(problem, evidence)
+    paid = sum(map(problem.fixed, prices)) + len(k) * problem.epsilon
+    bounds: list[int] = []
+    for turn in (False, True):
+        worst = dict.fromkeys(k, 0)
+        for leaf, pairs in regions(claim.tree, len(rays)):
+            one_region(problem, claim, evidence.part(f"leaf{leaf}"), rays, pairs, prices, worst, turn)
+        bounds.append(sum(worst[x] for x in k) + paid)
+        if not close(bounds[0], claim.goal):
+            break
+    return min(bounds)
+
+
+def one_region(
+    problem: Problem,
+    claim: SetClaim,
+    part: Evidence,
+    rays: list[Vector],
+    pairs: Pairs,
+    prices: list[float],
+    worst: dict[int, int],
+    turn: bool,
+) -> None:
+    """Raise the bound of each sparsity, without what is paid, to that of a region; `turn`: by other directions c."""
+    level = level_of(problem, part, claim.evidence.get("directions", problem.depth, None))
+    found = [level.cover(a, w) for a, w in zip(problem.factor, prices, strict=True)]
+    if turn:
+        matrix, _ = without_pairs(Covers(found, 0).total, rays, pairs, part, "sigmas", problem.h)
+        found = level.turned(problem.factor, prices, found, plus(matrix, level.matrix, max(worst)))
+    covers = Covers(found, slack_of(found))
+    matrix, cut = without_pairs(covers.total, rays, pairs, part, "sigmas", problem.h)
+    rest = covers.slack + cut
+    for k, so_far in worst.items():
+        reached = so_far - rest if so_far > rest else None  # most regions are not the worst: that is cheaper to see
+        worst[k] = max(so_far, max(0, largest(plus(matrix, level.matrix, k), reached)) + rest)
+
+
 # --- verdicts --------------------------------------------------------------------------------------------------------
 
 DUAL, POINT = "density|level|theta", r"scale|point(0|[1-9]\d{0,8})_(features|pairs|alpha)"
 SCREEN, LEVEL, NUMBER = f"screen_({DUAL})", "directions|matrix|level|frame|weights", r"(0|[1-9]\d{0,8})"
+REGIONS = f"rays|directions|priced|prices|leaf{NUMBER}_(matrix|level|frame|weights|sigmas)"
 ROWS = "scale|features|pairs|alpha|shift|rest|partners|across|room|left"
 RULES: dict[str, tuple[Callable[[Problem, Claim], int], str]] = {
     "trace": (closed_forms, ""),
@@ -1665,6 +1734,7 @@ SET_RULES: dict[str, tuple[Callable[[Problem, SetClaim], int], str, tuple[str, .
     "shared-level": (set_levels, f"{LEVEL}|lifted", ("shared",)),
     "uncorrelated-level": (set_levels, f"{LEVEL}|lifted", ("uncorrelated", "shared")),
     "priced-level": (set_levels, f"{LEVEL}|priced|prices", ("disjoint",)),
+    "priced-regions": (priced_regions, REGIONS, ("disjoint",)),
 }
 
 
