@@ -20,6 +20,7 @@ class Limits:
     searched_supports: int = 512  # features left over by screening up to which supports are searched
     constrained_supports: int = 4096  # features up to which they are searched under constraints, known to few bounds
     few_features: int = 512  # that trees alone do for: no levels that are matrices, no rows of pairs
+    small_supports: int = 50  # loadings up to which one level and prices do better for disjoint supports than regions
     patience: float = 30.0  # seconds before anybody gives up on a bound
     least_progress: float = 0.02  # share of the gap that must have been closed in the last half of the time to go on
     dear_walk: int = 500_000_000  # numbers, from which a walk over them takes a while

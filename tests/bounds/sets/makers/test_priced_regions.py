@@ -56,6 +56,8 @@ def test_disjoint_supports_are_bounded_closely(sparsities, rng):
     best, loadings = best_apart(operator.submatrix(np.arange(8)), *sparsities)
     search = search_for(operator, "disjoint", sparsities, loadings)
     with with_limits(searched_supports=4):
+        assert not priced_regions.applies(search)
+    with with_limits(searched_supports=4, small_supports=1):
         assert priced_regions.applies(search)
     _, proved = split_often(search, loadings, 12)
     assert best * (1 - 1e-12) <= proved.upper_bound <= 1.1 * best

@@ -25,8 +25,9 @@ def applies(search: SetSearch) -> bool:
     """Whether supports are disjoint, features too many for trees, and some regions proved in time."""
     if search.problem != "disjoint" or len(search.sparsities) < 2 or too_deep(search.operator, None):
         return False
-    if search.operator.size <= limits().searched_supports:
-        return False
+    few, small = search.operator.size <= limits().searched_supports, max(search.sparsities) <= limits().small_supports
+    if few or small:
+        return False  # search trees are nearer, or prices that are sought together with a level
     return search.progress.remaining > FEWEST_LEAVES * search.shared.costs.level(DIRECTIONS, walks=8)
 
 
