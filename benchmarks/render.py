@@ -165,6 +165,19 @@ def gaps() -> str | None:
     return "\n".join(lines)
 
 
+def features_together() -> str | None:
+    """Return what one dual matrix for several features would gain."""
+    found = _results("features_together")
+    if found is None:
+        return None
+    sizes = "".join(f" gap, {size} at a time |" for size in found["sizes"])
+    lines = [f"| directions | features | k |{sizes}", "|--:|--:|--:|" + "--:|" * len(found["sizes"])]
+    for row in found["rows"]:
+        gaps = " | ".join(f"{100 * max(gap, 0.0):.2f} %" for gap in row["gaps"])
+        lines.append(f"| {row['directions']} | {row['features']} | {row['sparsity']} | {gaps} |")
+    return "\n".join(lines)
+
+
 def together() -> str | None:
     """Return the gaps of sets of components: small splits in a sentence, the others in a table."""
     found = _results("together")
@@ -582,6 +595,7 @@ TABLES: dict[str, dict[str, Callable[[], str | None]]] = {
     },
     "docs/limits.md": {"limits": limits},
     "docs/gaps.md": {"gaps": gaps},
+    "docs/certificates.md": {"features-together": features_together},
     "docs/sizes.md": {"sizes": sizes},
     "docs/exact.md": {"exact": exact, "agreement": agreement},
 }
