@@ -75,7 +75,14 @@ class DenseSteps:
         return self.top + self.sparsity * self.splitting.dual_level()
 
     def until(
-        self, progress: Progress, gap: float, floor: float, known: float, judge: Judge | None = None, *, complete: bool = True
+        self,
+        progress: Progress,
+        gap: float,
+        floor: float,
+        known: float,
+        judge: Judge | None = None,
+        *,
+        complete: bool = True,
     ) -> Status:
         """Go on until the gap on these features is small, or the judge is content.
 

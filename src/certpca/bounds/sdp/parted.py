@@ -5,9 +5,9 @@ and μ its level. On the other features R the matrix itself is a good U as far a
 
     U_RR = clip(A_RR, ±μ),   U_RM = clip(A_RM + δYᵀ, ±μ).
 
-Complementary slackness asks that (A − U)_RM vanish on the eigenvectors of (A − U)_MM that belong to λ, however many there
-are: a solution of rank r has r of them, and those that nearly belong to it count too. Y holds all of these, and a row
-of δ is what brings the row of U there with the least change. With D = A − U, b ≥ λ_max(D_RR) and room σ,
+Complementary slackness asks that (A − U)_RM vanish on the eigenvectors of (A − U)_MM that belong to λ, however many
+there are: a solution of rank r has r of them, and those that nearly belong to it count too. Y holds all of these, and a
+row of δ is what brings the row of U there with the least change. With D = A − U, b ≥ λ_max(D_RR) and room σ,
 
     λ_max(A − U) ≤ max(λ_max(D_MM + D_MR D_RM/σ), b + σ),
 

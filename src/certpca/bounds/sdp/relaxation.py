@@ -60,7 +60,8 @@ class Relaxation:
     shrink : float
         What makes Z feasible.
     dual : ClippedDual, DenseDual or PartedDual
-        U, as a clipped low-rank matrix, as a dense one on some features, or as one that is completed on the others; `dual.evidence()` feeds a certificate.
+        U, as a clipped low-rank matrix, as a dense one on some features, or as one that is completed on the others;
+        `dual.evidence()` feeds a certificate.
     lower : float
         The value of the primal: the relaxation's own value lies between it and `upper`.
     method : str

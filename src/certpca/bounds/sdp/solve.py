@@ -12,7 +12,7 @@ from certpca.bounds.sdp.relaxation import DenseDual, Relaxation, of_direction, o
 from certpca.bounds.sdp.splitting import Splitting
 from certpca.operators.base import Operator
 from certpca.results.status import Status
-from certpca.runtime.arrays import Vector, to_vector
+from certpca.runtime.arrays import Indices, Vector, to_vector
 from certpca.runtime.budget import Progress
 from certpca.search.krylov import leading_eigenpairs
 
@@ -65,6 +65,12 @@ def _reach(operator: Operator) -> Vector:
     return np.sqrt(np.maximum(diagonal, 0.0) * diagonal.max())
 
 
+def _continues(warm: Relaxation | None, features: Indices) -> bool:
+    """Whether another solution is a start on these features."""
+    dense = warm is not None and warm.weights.size > 1 and isinstance(warm.dual, DenseDual)
+    return dense and np.array_equal(warm.dual.features, features)
+
+
 def _on_all(
     operator: Operator,
     direction: Direction,
@@ -87,10 +93,11 @@ def _on_all(
             return of_direction(direction, clipped, sparsity, needed, Status.TOO_LARGE)
         start = from_direction(direction, clipped, features)
         # Around a rank-one solution the clipped dual is the better start.
-        if warm is not None and isinstance(warm.dual, DenseDual) and warm.weights.size > 1:
-            if np.array_equal(warm.dual.features, features):
-                dual = warm.dual.part() / scale
-                start = from_matrix(warm.vectors[features], warm.weights, dual, warm.dual.level / scale)
+        if _continues(warm, features):
+            assert warm is not None
+            assert isinstance(warm.dual, DenseDual)
+            dual = warm.dual.part() / scale
+            start = from_matrix(warm.vectors[features], warm.weights, dual, warm.dual.level / scale)
         run = DenseSteps(operator, features, sparsity, scale, start)
         status = run.until(progress, gap, direction.value * scale, clipped.bound, judge)
         dual_found = run.dual()

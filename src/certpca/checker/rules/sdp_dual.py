@@ -13,8 +13,8 @@ Parted: its lower triangle on some features M, and elsewhere the matrix itself, 
     U_ij = clip(A_ij + Y_i·δ_j, ±μ)               for i in M and j in R, and the other way round,
     U_ij = clip(A_ij, ±μ)                         on R.
 
-With D = A − U, any x > 0 and any room σ > 0: λ_max(D_RR) ≤ b = max_j (|D_RR|x)_j / x_j, as for every nonnegative matrix,
-and 2qᵀD_RM p ≤ |D_RM p|²/σ + σ|q|², so that
+With D = A − U, any x > 0 and any room σ > 0: λ_max(D_RR) ≤ b = max_j (|D_RR|x)_j / x_j, as for every nonnegative
+matrix, and 2qᵀD_RM p ≤ |D_RM p|²/σ + σ|q|², so that
 
     λ_max(A − U) ≤ max(λ_max(D_MM + D_MR D_RM/σ), b + σ).
 
