@@ -77,7 +77,7 @@ def solve_on_active(
             wanted = completion.wanted[: max(32, round(GROWTH * features.size))]
             features, start = _extended(operator, steps, completion, wanted)
             steps = None
-    return best
+    return replace(best, status=Status.STALLED)
 
 
 def _better(best: Relaxation, found: Relaxation, iterations: int) -> Relaxation:

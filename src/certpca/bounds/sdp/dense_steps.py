@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from certpca.bounds.sdp.clipped import ClippedDual
-from certpca.bounds.sdp.parted import MARGIN, Completion, PartedDual
+from certpca.bounds.sdp.parted import Completion, PartedDual, margin
 from certpca.bounds.sdp.rank_one import Direction
 from certpca.bounds.sdp.relaxation import DenseDual, Relaxation
 from certpca.bounds.sdp.splitting import DOUBLE, Iterate, Splitting
@@ -135,7 +135,7 @@ class DenseSteps:
         packed = packed if self.features.size <= DOUBLE else packed.astype(np.float32)
         if completion is None:
             # Where the estimate is from below the checker would try one eigenvalue after another.
-            top = self.top * scale + (0.0 if self.features.size <= DOUBLE else MARGIN * scale)
+            top = (self.top + (0.0 if self.features.size <= DOUBLE else margin(self.splitting, self.top))) * scale
             return DenseDual(packed, self.features, level, top, top + self.sparsity * level)
         top = completion.top * scale
         return PartedDual(

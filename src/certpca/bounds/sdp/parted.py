@@ -37,7 +37,7 @@ AT_ONCE, AT_ONCE_ON_DEVICE = 1 << 24, 1 << 28  # entries of A
 LIGHTEST = 1e-6  # entry of x, relative to the largest
 ROUNDS = 40  # of power iteration for x
 TIGHT = 0.97  # of λ: where b is larger, features of R must be in M
-MARGIN = 2e-6  # of the largest eigenvalue of A; estimates in single precision are from below
+MARGIN, MARGIN_IN_DOUBLE = 2e-6, 1e-7  # of the numbers in A − U; estimates are from below
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,6 +109,12 @@ class Completion:
     wanted: Indices
 
 
+def margin(splitting: Splitting, top: float) -> float:
+    """Return what an estimate of λ_max(A − U) may be too small by; where it is, the checker tries more than once."""
+    share = MARGIN if splitting.dtype == splitting.xp.float32 else MARGIN_IN_DOUBLE
+    return share * min(1.0, top + splitting.dual_level() * splitting.size)
+
+
 def bytes_beside(size: int, inside: int) -> int:
     """Return the bytes that D_RM and the blocks of A on the way to it take."""
     return 4 * (size - inside) * inside + 24 * AT_ONCE
@@ -130,7 +136,7 @@ def completed(operator: Operator, features: Indices, splitting: Splitting, late:
     live = others[reach[others] > level]  # U is A itself on the rest
     shifts, weights = np.zeros((others.size, directions.shape[1])), np.ones(others.size)
     if not live.size:
-        return Completion(directions, shifts, weights, inner_top + MARGIN, live)
+        return Completion(directions, shifts, weights, inner_top + margin(splitting, inner_top), live)
     across, beyond, found = _beside(operator, features, live, directions, splitting, late)
     place = np.searchsorted(others, live)
     shifts[place] = found
@@ -146,7 +152,7 @@ def completed(operator: Operator, features: Indices, splitting: Splitting, late:
     coupled = Products(splitting.operator, with_coupling, splitting.dtype)
     pairs = leading_eigenpairs(coupled, min(directions.shape[1] + 4, features.size), accuracy=accuracy, late=late)
     require_time(late)
-    top = max(float(pairs.values[0]), beside + room) + MARGIN
+    top = max(float(pairs.values[0]), beside + room) + margin(splitting, inner_top)
     above = pairs.values > inner_top * (1 + 1e-7)
     pull = np.zeros(live.size)
     if above.any():
