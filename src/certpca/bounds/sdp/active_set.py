@@ -22,7 +22,8 @@ from certpca.runtime.budget import Progress
 from certpca.runtime.lateness import OutOfTimeError
 from certpca.search.krylov import Eigenpairs
 
-AROUND = 3  # times wider and narrower are the directions whose features are the first
+AROUND = 2  # times wider and narrower are the directions whose features are the first
+WIDE = 0.3  # of all features: the wider direction is left out where it has more than that
 ROUNDS = 12
 LARGEST_SHARE = 0.7  # of the features; with more of them all may as well take part
 GROWTH = 0.3  # of the features that there are, at most, come in at once
@@ -113,7 +114,9 @@ def _first(
         return features, from_matrix(warm.vectors[features], warm.weights, dual, warm.dual.level / scale)
     chosen = direction.vector != 0
     for other in (max(1, sparsity // AROUND), min(operator.size, AROUND * sparsity)):
-        chosen |= sparse_direction(operator, other, pairs, progress).vector != 0
+        more = sparse_direction(operator, other, pairs, progress).vector != 0
+        if other < sparsity or more.sum() <= WIDE * operator.size:
+            chosen |= more
     features = np.flatnonzero(chosen)
     return features, from_direction(direction, clipped, features)
 

@@ -18,7 +18,7 @@ from certpca.runtime.budget import Progress
 
 LOOK_EVERY = 10  # steps between estimates of the dual value
 STEPS = 4000
-PATIENCE = 40  # looks without progress
+PATIENCE = 60  # looks without progress, or half of all looks: distances may shrink like one over the number of steps
 
 Judge = Callable[[Vector, Vector, float], bool]
 
@@ -117,7 +117,7 @@ class DenseSteps:
             self._lowest = min(self._lowest, distance)
             if not going:
                 return Status.OUT_OF_BUDGET
-            if self.count >= STEPS or self._stalled >= PATIENCE:
+            if self.count >= STEPS or self._stalled >= max(PATIENCE, self.count / LOOK_EVERY / 2):
                 return Status.STALLED
         raise AssertionError
 

@@ -29,7 +29,8 @@ FORMED = 4096  # up to this size A itself is stored too
 DOUBLE = 1024  # up to this size in double precision
 BLOCK = 8  # eigenvectors followed beyond the rank
 RELAXED = 1.6
-BALANCE_EVERY = 10
+BALANCE_EVERY = 10  # steps, up to 200
+LATER = (300, 500, 800, 1200, 1700, 2300)  # solutions of high rank need another penalty in the end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +93,7 @@ class Splitting:
             value = energy * min(1.0, self.sparsity / max(norm, 1e-300))
             yield Iterate(to_vector(vectors), to_vector(weights), value, norm, primal, dual)
             count += 1
-            if count % BALANCE_EVERY == 0 and count <= 200:
+            if (count % BALANCE_EVERY == 0 and count <= 200) or count in LATER:
                 self._balance(primal, dual)
 
     def dual_top(self, accuracy: float, late: Late = never) -> float:
