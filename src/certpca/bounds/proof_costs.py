@@ -128,6 +128,14 @@ class ProofCosts:
         work = 2.0 * features**2 * self.depth + 2 * CHOLESKY * features**3
         return self._seconds(work, 3e-8 * features**2)
 
+    def parted(self, features: int) -> float:
+        """Return the seconds for a dual matrix on so many features that is completed on the others."""
+        others = self.size - features
+        return self.dense(features) + self._seconds(
+            2.0 * others * (features + others / 2) * self.depth + 2.0 * others * features**2,
+            1.5e-8 * others * (features + others / 2),
+        )
+
     def reduced(self, depth: int) -> float:
         """Return the seconds for a dual point in so many directions, and the bound for all others."""
         work = (2.0 * self.depth**2 + 8.0 * self.depth * depth) * self.size + (EIGENVALUES + CHOLESKY) * self.depth**3
@@ -138,6 +146,8 @@ class ProofCosts:
         match kind:
             case "trace" | "row-sums" | "largest-eigenvalue":
                 seconds = self.closed_form(kind)
+            case "sdp-dual" if "shifts" in evidence:
+                seconds = self.parted(np.asarray(evidence["features"]).size)
             case "sdp-dual" if "matrix" in evidence:
                 seconds = self.dense(np.asarray(evidence["features"]).size if "features" in evidence else self.size)
             case "sdp-dual":

@@ -1416,6 +1416,27 @@ def pair_rows(problem: Problem, claim: Claim) -> int:
     return max(worst, bound, claim.captured if len(among) < len(left) else 0)
 
 
+def shifted(
+    problem: Problem, evidence: Evidence, chosen: list[int], others: list[int], u: Matrix, peak: int
+) -> tuple[Matrix, int]:
+    """Return U and max |U_ij| where it is stored on some features and the matrix, shifted and clipped, elsewhere."""
+    require(bool(others), "the dual matrix leaves no feature out")
+    directions = evidence.get("directions", len(chosen), None).rows()
+    count = len(directions[0])
+    require(1 <= count <= 64, "there are no directions, or too many")
+    shifts = evidence.get("shifts", len(others), count).rows()
+    weights = evidence.get("weights", len(others)).flat
+    require(0 < max(weights) * 2.0**-100 <= min(weights), "weights are not positive, or too unlike")
+    peak = max(peak, problem.fixed(evidence.number("level")))
+    whole = [[max(-peak, min(peak, x)) for x in row] for row in problem.product_of_factor]
+    for (a, i), (b, j) in itertools.product(enumerate(chosen), enumerate(others)):
+        more = problem.fixed(math.fsum(map(mul, directions[a], shifts[b])))
+        whole[i][j] = whole[j][i] = max(-peak, min(peak, problem.product_of_factor[i][j] + more))
+    for (a, i), (b, j) in itertools.product(enumerate(chosen), repeat=2):
+        whole[i][j] = u[a][b]
+    return whole, peak
+
+
 def sdp_dual(problem: Problem, claim: Claim) -> int:
     """λ_max(G − U) + k max |U_ij|."""
     evidence, n, k = claim.evidence, problem.size, claim.sparsity
@@ -1427,10 +1448,15 @@ def sdp_dual(problem: Problem, claim: Claim) -> int:
         m = len(chosen)
         u = [[problem.fixed(x) for x in row] for row in unpacked(evidence.get("matrix", m * (m + 1) // 2).flat, m)]
         peak = max((abs(x) for row in u for x in row), default=0)
-        others = [matrix[i][i] for i in set(range(n)) - set(chosen)]
-        if others:
-            peak = max(peak, square_root(max(others) * max(matrix[i][i] for i in range(n))))
-        rest = on(matrix, chosen)
+        others = sorted(set(range(n)) - set(chosen))
+        if evidence.has("shifts"):
+            u, peak, rest = *shifted(problem, evidence, chosen, others, u, peak), matrix
+        else:
+            if others:
+                peak = max(
+                    peak, square_root(max(matrix[i][i] for i in others) * max(matrix[i][i] for i in range(n)))
+                )
+            rest = on(matrix, chosen)
     else:
         rows = evidence.get("factor", n, None).rows()
         require(1 <= len(rows[0]) <= 1024, "the factor has no columns, or too many")
@@ -1723,7 +1749,7 @@ RULES: dict[str, tuple[Callable[[Problem, Claim], int], str]] = {
     "count-tree": (count_tree, f"directions|group{NUMBER}_features|cell{NUMBER}_(groups|matrix|level|frame|weights)"),
     "search-tree": (search_tree, f"{POINT}|{SCREEN}"),
     "pair-rows": (pair_rows, f"{POINT}|{SCREEN}|rows{NUMBER}_({ROWS})"),
-    "sdp-dual": (sdp_dual, "matrix|features|top|factor|active|vector|repair|level"),
+    "sdp-dual": (sdp_dual, "matrix|features|directions|shifts|weights|top|factor|active|vector|repair|level"),
 }
 ALL = ("disjoint", "orthogonal", "uncorrelated", "shared")
 SET_RULES: dict[str, tuple[Callable[[Problem, SetClaim], int], str, tuple[str, ...]]] = {

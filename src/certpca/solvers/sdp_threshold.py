@@ -8,6 +8,10 @@ largest entries of u are kept: k of them as in the paper's experiments, or s = �
 
 (the paper takes rows of unit length). α is computed from the proved dual value, so that it is at least one and the
 theorem holds although Z* is known only to a duality gap.
+
+Its proof uses nothing of Z₁ but that it has rank one, and these two inequalities: any other matrix vvᵀ will do with its
+own α and β. One is at hand, the best direction with ‖v‖₁² ≤ k, |v| = 1, which has β = 1. Whichever has the smaller α is
+rounded; `alpha` and `beta` are its constants, `alpha_z1` and `beta_z1` those of Z₁ where the relaxation was solved.
 """
 
 import math
@@ -76,7 +80,7 @@ class SdpThreshold:
 
         def near_enough(vectors: Vector, weights: Vector, upper: float) -> bool:
             assert self.accuracy is not None
-            support, _ = _largest(vectors, weights, sparsity)
+            support, _ = _largest(_leader(vectors, weights), sparsity)
             value = leading_on_support(operator, support)[0]
             progress.tick(value, upper)
             return value >= (1 - self.accuracy) * upper
@@ -92,12 +96,12 @@ class SdpThreshold:
                 memory=self.memory * 2**30,
                 judge=None if self.accuracy is None else near_enough,
             )
-        beta = _beta(relaxation)
+        rounded = _rounded(operator, relaxation)
         width = sparsity
         if self.epsilon is not None:
-            width = min(operator.size, math.ceil(9 * (sparsity * beta / self.epsilon) ** 2))
-        support, raw = _largest(relaxation.vectors, relaxation.weights, width)
-        narrow = support if width == sparsity else _largest(relaxation.vectors, relaxation.weights, sparsity)[0]
+            width = min(operator.size, math.ceil(9 * (sparsity * rounded.beta / self.epsilon) ** 2))
+        support, raw = _largest(rounded.vector, width)
+        narrow = support if width == sparsity else _largest(rounded.vector, sparsity)[0]
         value, loadings = leading_on_support(operator, narrow, late=progress.late)
         for drawn in _drawn(relaxation, self.draws, sparsity, rng):
             if progress.late():
@@ -113,7 +117,7 @@ class SdpThreshold:
         proved = certificate.upper_bound
         if kind == "trace":  # which bounds the optimum but not the relaxation
             proved = max(proved, sparsity * float(to_vector(operator.diagonal()).max()))
-        details = _constants(operator, relaxation, proved, beta, width)
+        details = _constants(operator, relaxation, proved, rounded, width)
         wider = support.size > sparsity
         return Candidate(
             support,
@@ -143,9 +147,38 @@ def _affordable(
     return "trace", {}
 
 
-def _largest(vectors: Vector, weights: Vector, width: int) -> tuple[Indices, Vector]:
-    """Return the support and entries of the largest part of the leading eigenvector of Z."""
-    u = vectors[:, int(np.argmax(weights))]
+@dataclass(frozen=True, slots=True)
+class _RankOne:
+    """A vector v with what vvᵀ captures and ‖v‖₁²/‖Z‖₁; and the same of Z₁ where the relaxation was solved."""
+
+    vector: Vector
+    captured: float
+    beta: float
+    captured_z1: float
+    beta_z1: float
+
+
+def _rounded(operator: Operator, relaxation: Relaxation) -> _RankOne:
+    """Choose between Z₁ and the best direction by what they capture."""
+    vector = _leader(relaxation.vectors, relaxation.weights)
+    if relaxation.weights.size == 1:
+        captured = relaxation.lower
+    else:
+        image = to_vector(operator.matmat(operator.adopt(vector[:, None])))[:, 0]
+        captured = float(relaxation.weights.max() * (vector @ image))
+    beta = _beta(relaxation)
+    if relaxation.lone is not None and relaxation.lone_value > captured:
+        return _RankOne(relaxation.lone, relaxation.lone_value, 1.0, captured, beta)
+    return _RankOne(vector, captured, beta, captured, beta)
+
+
+def _leader(vectors: Vector, weights: Vector) -> Vector:
+    """Return the leading eigenvector of Z."""
+    return np.asarray(vectors[:, int(np.argmax(weights))])
+
+
+def _largest(u: Vector, width: int) -> tuple[Indices, Vector]:
+    """Return the support and entries of the largest part of a vector."""
     support = top_k(np.abs(u), width)
     kept = support[u[support] != 0]
     support = kept if kept.size else support[:1]
@@ -174,20 +207,16 @@ def _beta(relaxation: Relaxation) -> float:
     return first / whole
 
 
-def _constants(operator: Operator, relaxation: Relaxation, proved: float, beta: float, width: int) -> dict[str, float]:
+def _constants(
+    operator: Operator, relaxation: Relaxation, proved: float, rounded: _RankOne, width: int
+) -> dict[str, float]:
     """Return what the paper's theorem speaks of, and how the relaxation was solved."""
-    leader = int(np.argmax(relaxation.weights))
-    captured = relaxation.lower
-    if relaxation.weights.size > 1:
-        u = relaxation.vectors[:, [leader]]
-        image = to_vector(operator.matmat(operator.adopt(u)))
-        captured = float(relaxation.weights[leader] * (u * image).sum())
     # A row of A is no longer than √(A_ii λ_max), since A² ⪯ λ_max A; and λ_max is at most the trace.
     longest = math.sqrt(float(to_vector(operator.diagonal()).max()) * operator.trace())
-    return {
-        "alpha": max(1.0, proved / captured) if captured > 0 else 1.0,
-        "beta": beta,
-        "theorem_loss": 3 * relaxation.sparsity * beta / math.sqrt(width) * longest,
+    details = {
+        "alpha": _ratio(proved, rounded.captured),
+        "beta": rounded.beta,
+        "theorem_loss": 3 * relaxation.sparsity * rounded.beta / math.sqrt(width) * longest,
         "sdp_lower": relaxation.lower,
         "sdp_upper": proved,
         "duality_gap": max(0.0, 1 - relaxation.lower / proved) if relaxation.lower > 0 else 0.0,
@@ -197,3 +226,10 @@ def _constants(operator: Operator, relaxation: Relaxation, proved: float, beta: 
         "dual_residual": relaxation.dual_residual,
         "needed_memory": float(relaxation.needed_memory),
     }
+    if relaxation.status is Status.CONVERGED:  # else Z is no solution, and its leading part no Z₁
+        details |= {"alpha_z1": _ratio(proved, rounded.captured_z1), "beta_z1": rounded.beta_z1}
+    return details
+
+
+def _ratio(proved: float, captured: float) -> float:
+    return max(1.0, proved / captured) if captured > 0 else 1.0

@@ -5,6 +5,7 @@ Its dual is min over symmetric U of λ_max(A − U) + k max|U_ij|, and every U b
 iterates with dense matrices where no rank-one solution exists; `solve` puts them in that order.
 """
 
-from certpca.bounds.sdp.solve import Relaxation, solve_relaxation
+from certpca.bounds.sdp.relaxation import Relaxation
+from certpca.bounds.sdp.solve import solve_relaxation
 
 __all__ = ["Relaxation", "solve_relaxation"]

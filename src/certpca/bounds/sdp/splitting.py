@@ -29,7 +29,8 @@ FORMED = 4096  # up to this size A itself is stored too
 DOUBLE = 1024  # up to this size in double precision
 BLOCK = 8  # eigenvectors followed beyond the rank
 RELAXED = 1.6
-BALANCE_EVERY = 10
+BALANCE_EVERY = 10  # steps, up to 200
+LATER = (300, 500, 800, 1200, 1700, 2300)  # solutions of high rank need another penalty in the end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +76,7 @@ class Splitting:
         xp = self.xp
         there = xp.asarray(vectors, dtype=self.dtype, device=self.operator.device)
         scaled = xp.asarray(vectors * weights, dtype=self.dtype, device=self.operator.device)
-        for rows in self._rows():
+        for rows in self.rows():
             dual = dual_rows(rows) / self.penalty
             self._state[rows, :] = scaled[rows, :] @ xp.matrix_transpose(there) + dual
         self.level = level / self.penalty
@@ -92,14 +93,12 @@ class Splitting:
             value = energy * min(1.0, self.sparsity / max(norm, 1e-300))
             yield Iterate(to_vector(vectors), to_vector(weights), value, norm, primal, dual)
             count += 1
-            if count % BALANCE_EVERY == 0 and count <= 200:
+            if (count % BALANCE_EVERY == 0 and count <= 200) or count in LATER:
                 self._balance(primal, dual)
 
     def dual_top(self, accuracy: float, late: Late = never) -> float:
         """Estimate λ_max(A − U); infinite where there is no time for that, as an estimate from below would not do."""
-        rest = Products(
-            self.operator, lambda panel: self._product_with_matrix(panel) - self.times_dual(panel), self.dtype
-        )
+        rest = Products(self.operator, self.times_rest, self.dtype)
         start = to_vector(self._block[:, 0])
         pairs = leading_eigenpairs(rest, min(2, self.size), accuracy=accuracy, start=start, late=late)
         return math.inf if pairs.residual > accuracy and late() else float(pairs.values[0])
@@ -111,20 +110,33 @@ class Splitting:
     def dual_packed(self) -> Vector:
         """Return the lower triangle of U, in units of the scale."""
         parts = []
-        for rows in self._rows():
-            block = to_numpy(self._clipped(rows)) * self.penalty
+        for rows in self.rows():
+            block = to_numpy(self.dual_rows(rows))
             for offset in range(block.shape[0]):
                 parts.append(block[offset, : rows.start + offset + 1])
         return np.concatenate(parts)
 
     def times_dual(self, panel: Array) -> Array:
         """Multiply U by a panel."""
-        return self.penalty * self.xp.concat([self._clipped(rows) @ panel for rows in self._rows()], axis=0)
+        return self.xp.concat([self.dual_rows(rows) @ panel for rows in self.rows()], axis=0)
+
+    def times_rest(self, panel: Array) -> Array:
+        """Multiply A − U by a panel."""
+        return self._product_with_matrix(panel) - self.times_dual(panel)
+
+    def dual_rows(self, rows: slice) -> Array:
+        """Return rows of U."""
+        return self.penalty * self._clipped(rows)
+
+    def rows(self) -> list[slice]:
+        """Cut the rows into runs whose temporaries stay small."""
+        return row_chunks(self._state)
+
+    def adopt(self, panel: Vector) -> Array:
+        """Bring numbers to where the state is."""
+        return self.xp.asarray(panel, dtype=self.dtype, device=self.operator.device)
 
     # --- one step -----------------------------------------------------------------------------------------------
-
-    def _rows(self) -> list[slice]:
-        return row_chunks(self._state)
 
     def _clipped(self, rows: slice) -> Array:
         return self.xp.clip(self._state[rows, :], -self.level, self.level)
@@ -132,7 +144,7 @@ class Splitting:
     def _product(self, panel: Array) -> Array:
         """Multiply W − Λ + A/r by a panel."""
         parts = []
-        for rows in self._rows():
+        for rows in self.rows():
             block = self._state[rows, :] - 2 * self._clipped(rows)
             if self._formed is not None:
                 block = block + self._formed[rows, :] / self.penalty
@@ -187,7 +199,7 @@ class Splitting:
         cut = 0.9 * self.level
         large: list[Vector] = []
         norm = primal = moved = 0.0
-        for rows in self._rows():
+        for rows in self.rows():
             part = scaled[rows, :] @ turned
             norm += float(xp.sum(xp.abs(part), dtype=xp.float64))
             if before is not None:
@@ -204,7 +216,7 @@ class Splitting:
             large.append(to_vector(sizes[sizes > cut]))
         level = _soft_level(np.concatenate(large), self.sparsity)
         if level < cut or cut == 0.0:  # the guess was too high: look at all entries
-            everything = [to_vector(xp.reshape(xp.abs(self._state[rows, :]), (-1,))) for rows in self._rows()]
+            everything = [to_vector(xp.reshape(xp.abs(self._state[rows, :]), (-1,))) for rows in self.rows()]
             level = _soft_level(np.concatenate(everything), self.sparsity)
         self.level = level
         dual = math.inf if before is None else self.penalty * math.sqrt(moved)
@@ -217,7 +229,7 @@ class Splitting:
         factor = min(max(math.sqrt(primal / dual), 0.25), 4.0)
         if 0.7 < factor < 1.4:
             return
-        for rows in self._rows():
+        for rows in self.rows():
             multiplier = self._clipped(rows)
             self._state[rows, :] = self._state[rows, :] - multiplier + multiplier / factor
         self.penalty *= factor

@@ -2,10 +2,21 @@
 
     Z* ≤ λ_max(A − U) + k max|U_ij|   for every symmetric U.
 
-A unit x with at most k nonzeros has Σ|x_i x_j| ≤ k, so xᵀUx ≤ k max|U_ij|. U is given in one of two forms.
+A unit x with at most k nonzeros has Σ|x_i x_j| ≤ k, so xᵀUx ≤ k max|U_ij|. U is given in one of three forms.
 
 Dense: its lower triangle on some features; on the others U is A itself, so that A − U vanishes there. That keeps
 max|U_ij| where √(A_jj max A_ii) does not exceed it.
+
+Parted: its lower triangle on some features M, and elsewhere the matrix itself, shifted and clipped: with numbers Y
+(a row for each of M), δ (a row for each of the others, R) and μ ≥ max over M of |U_ij|,
+
+    U_ij = clip(A_ij + Y_i·δ_j, ±μ)               for i in M and j in R, and the other way round,
+    U_ij = clip(A_ij, ±μ)                         on R.
+
+With D = A − U, any x > 0 and any room σ > 0: λ_max(D_RR) ≤ b = max_j (|D_RR|x)_j / x_j, as for every nonnegative
+matrix, and 2qᵀD_RM p ≤ |D_RM p|²/σ + σ|q|², so that
+
+    λ_max(A − U) ≤ max(λ_max(D_MM + D_MR D_RM/σ), b + σ).
 
 Clipped: numbers W = [w R] (size × q), a set S, δ and μ define, with signs s on S,
 
@@ -22,9 +33,10 @@ FᵀF − VVᵀ ⪯ τI is the same as H − M X⁻¹Mᵀ ⪯ τI with H = FFᵀ
 matrix is positive semidefinite), and X⁻¹ ⪰ 2Y − YXY for every symmetric Y. ‖E‖ is at most the largest
 eigenvalue of the 2 × 2 matrix of the norms of its blocks.
 
-Proof: docs/mathematics.md, 9.1 to 9.4.
+Proof: docs/mathematics.md, 9.1 to 9.5.
 
-Allowance. Dense: every entry of A − U is an inner product and a difference, γ_depth(tr A + ‖U‖). Clipped: products of W
+Allowance. Dense: every entry of A − U is an inner product and a difference, γ_depth(tr A + ‖U‖). Parted: so too; off
+M × M the matrix U is the one that was computed, whatever was rounded on the way. Clipped: products of W
 and the sums of their squares are rounded up as norms (`_clipping`); in `_deflated_top` V is turned so that its columns
 are nearly orthogonal, and what that and the products with 2Y − YXY lose is added to τ. λ_max is proved by Cholesky
 factorisations.
@@ -36,6 +48,7 @@ from typing import Any
 
 import numpy as np
 
+from certpca.checker.columns import column_slices
 from certpca.checker.data import Prepared
 from certpca.checker.limits import LARGEST_DENSE
 from certpca.checker.numbers import (
@@ -54,9 +67,14 @@ from certpca.results.evidence_forms import Form, Forms, features, triangle, up_t
 
 SENTENCE = "a dual point of the semidefinite relaxation"
 WIDEST_FACTOR = 1024  # columns of W
+MOST_DIRECTIONS = 64  # columns of Y
+LIGHTEST = 2.0**-100  # share of the largest weight, so that no product with it vanishes
 EVIDENCE: Forms = {
     "matrix": Form("f", (triangle(LARGEST_DENSE),), degree=1.0),
     "features": Form("i", (features,)),
+    "directions": Form("f", (features, up_to(MOST_DIRECTIONS))),
+    "shifts": Form("f", (features, up_to(MOST_DIRECTIONS)), degree=1.0),
+    "weights": Form("f", (features,)),
     "top": Form("f", degree=1.0),
     "factor": Form("f", (features, up_to(WIDEST_FACTOR)), degree=0.5),
     "active": Form("i", (features,)),
@@ -65,6 +83,7 @@ EVIDENCE: Forms = {
     "level": Form("f", degree=1.0),
 }
 PAIRS = 1 << 22  # of features at a time
+ACROSS_BYTES = 1 << 26  # of D_RM at a time
 STRAY = 1.62
 
 
@@ -72,7 +91,8 @@ def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Pro
     """Evaluate one dual matrix."""
     del objective
     evidence, sparsity = certificate.evidence, certificate.sparsity
-    bound = _dense(prepared, evidence, sparsity) if "matrix" in evidence else _clipped(prepared, evidence, sparsity)
+    rule = _clipped if "matrix" not in evidence else _parted if "shifts" in evidence else _dense
+    bound = rule(prepared, evidence, sparsity)
     require(math.isfinite(bound), "its dual matrix proves nothing")
     return bound_alone(prepared, prepared.lift(bound))
 
@@ -87,12 +107,21 @@ def _dense(prepared: Prepared, evidence: Mapping[str, Any], sparsity: int) -> fl
         if not mask.all():
             level_squared = float(diagonal[~mask].max() * diagonal.max()) * (1 + gamma(4 * prepared.depth + 16))
         kept = prepared.keep(mask)
-    size = kept.size
-    most = prepared.limits.largest_dense
+    rest, length, peak = _left_by_matrix(kept, evidence)
+    level = max(peak, math.sqrt(level_squared) * (1 + gamma(4)))
+    # Every entry of A is an inner product, and one more rounding comes from the subtraction.
+    doubt = gamma(prepared.depth + 8) * (prepared.trace + length)
+    suggestion = float(array_of(evidence, "top", 0)) / prepared.unit
+    top = max(largest_eigenvalue(rest, doubt, suggestion), 0.0)
+    return (top + sparsity * level) * (1 + gamma(8))
+
+
+def _left_by_matrix(kept: Prepared, evidence: Mapping[str, Any]) -> tuple[Vector, float, float]:
+    """Return A − U on the features kept, the length of U and its largest entry."""
+    size, most = kept.size, kept.limits.largest_dense
     require(size <= most, f"its dual matrix is larger than {most} x {most}")
-    packed = array_of(evidence, "matrix", 1) / prepared.unit
+    packed = array_of(evidence, "matrix", 1) / kept.unit
     require(packed.size == size * (size + 1) // 2, "its dual matrix has the wrong size")
-    level = max(float(np.abs(packed).max()), math.sqrt(level_squared) * (1 + gamma(4)))
     rest = np.zeros((size, size))
     rest[np.tril_indices(size)] = packed
     rest += np.tril(rest, -1).T
@@ -101,11 +130,75 @@ def _dense(prepared: Prepared, evidence: Mapping[str, Any], sparsity: int) -> fl
     for columns, left in kept.blocks():
         for others, right in kept.blocks():
             rest[columns, others] += left.T @ right
-    # Every entry of A is an inner product, and one more rounding comes from the subtraction.
-    doubt = gamma(prepared.depth + 8) * (prepared.trace + length)
+    return rest, length, float(np.abs(packed).max())
+
+
+def _parted(prepared: Prepared, evidence: Mapping[str, Any], sparsity: int) -> float:
+    size = prepared.size
+    mask = _mask(indices_of(evidence, "features", size), size)
+    inside = int(mask.sum())
+    outside = size - inside
+    require(outside > 0, "its dual matrix leaves no feature out")
+    directions = array_of(evidence, "directions", 2)
+    require(directions.shape[0] == inside, "its directions have the wrong length")
+    require(1 <= directions.shape[1] <= MOST_DIRECTIONS, "it has no directions, or too many")
+    shifts = array_of(evidence, "shifts", 2) / prepared.unit
+    require(shifts.shape == (outside, directions.shape[1]), "its shifts have the wrong shape")
+    weights = array_of(evidence, "weights", 1)
+    require(weights.shape == (outside,) and bool((weights > 0).all()), "its weights are not positive")
+    weights = weights / weights.max()
+    require(bool((weights >= LIGHTEST).all()), "its weights are too unlike")
+    depth = float(prepared.depth)
+    prepared.work.spend(depth * size**2 + float(outside) * inside**2 + float(inside) ** 3)
+    kept = prepared.keep(mask)
+    rest, length, peak = _left_by_matrix(kept, evidence)
+    level = float(array_of(evidence, "level", 0)) / prepared.unit
+    require(level >= 0, "its level is negative")
+    level = max(level, peak)
+    coupling, squares, beside = _beside(kept, prepared.keep(~mask), directions, shifts, weights, level)
+    require(math.isfinite(beside) and math.isfinite(squares), "its numbers overflow")
     suggestion = float(array_of(evidence, "top", 0)) / prepared.unit
-    top = max(largest_eigenvalue(rest, doubt, suggestion), 0.0)
-    return (top + sparsity * level) * (1 + gamma(8))
+    room = max(suggestion - beside, (beside + prepared.trace) * 2.0**-40, float(np.finfo(float).tiny))
+    coupling /= room
+    # D_MR D_RM is a matrix of inner products too; then there is a quotient and a sum.
+    doubt = gamma(outside + 16) * squares / room + gamma(4) * (prepared.trace + length)
+    rest += coupling
+    top = max(largest_eigenvalue(rest, doubt, suggestion), (beside + room) * (1 + gamma(4)))
+    top += gamma(prepared.depth + 8) * (prepared.trace + length)  # entries of A are inner products
+    return (max(top, 0.0) + sparsity * level) * (1 + gamma(8))
+
+
+def _beside(
+    kept: Prepared, others: Prepared, directions: Vector, shifts: Vector, weights: Vector, level: float
+) -> tuple[Vector, float, float]:
+    """Return D_MR D_RM, at least the sum of the squares of D_RM, and b."""
+    coupling, squares, sums = np.zeros((kept.size, kept.size)), 0.0, np.zeros(others.size)
+    for rows in column_slices(max(others.depth, kept.size), others.size, ACROSS_BYTES):
+        left = others.block(rows)
+        across = np.empty((left.shape[1], kept.size))
+        for columns, right in kept.blocks():
+            product = left.T @ right
+            across[:, columns] = product - np.clip(product + shifts[rows] @ directions[columns].T, -level, level)
+        across = across[across.any(axis=1)]
+        coupling += across.T @ across
+        squares += float((across**2).sum())
+        # Of U on R the lower triangle is what counts, so that it is symmetric.
+        product = np.tril(_beyond(left.T @ left, level))
+        sums[rows] += (product + np.tril(product, -1).T) @ weights[rows]
+        for later in column_slices(others.depth, others.size - rows.stop):
+            columns = slice(rows.stop + later.start, rows.stop + later.stop)
+            product = _beyond(left.T @ others.block(columns), level)
+            sums[columns] += weights[rows] @ product
+            sums[rows] += product @ weights[columns]
+    count = float(others.size)
+    beside = float((sums / weights).max()) * (1 + gamma(count + 16))
+    return coupling, squares * (1 + gamma(count * kept.size + 16)), beside
+
+
+def _beyond(product: Vector, level: float) -> Vector:
+    """Return the size of what clipping takes off."""
+    product -= np.clip(product, -level, level)
+    return np.abs(product, out=product)
 
 
 def _clipped(prepared: Prepared, evidence: Mapping[str, Any], sparsity: int) -> float:
