@@ -107,6 +107,16 @@ class ProofCosts:
         work = self.depth * self.size * (self.depth + 8.0 * width) + 6.0 * self.depth**3
         return self._seconds(work + 2.0 * walks * self.depth * self.size * width, PER_VALUE * self.depth * self.size)
 
+    def cell(self, width: int, groups: int) -> float:
+        """Return the seconds for a cell of counts whose supports are told apart by so many groups."""
+        vertices = 2.0**groups
+        return self.level(width) + self._seconds((vertices - 1) * (CHOLESKY + 1) * self.depth**3)
+
+    def evaluations(self, count: int, known: int) -> float:
+        """Return the seconds for so many evaluations of a bound on known directions, in single precision."""
+        work = 1.0 * self.size * known * (known + 40.0) + EIGENVECTORS * known**3
+        return self._step_factor * self._seconds(count * work)
+
     def level_random(self, width: int, walks: int = 0) -> float:
         """Return the seconds for a level on so many directions that is proved by random vectors, and for walks."""
         entries = 1.0 * self.depth * self.size
@@ -149,8 +159,9 @@ class ProofCosts:
             case "l0-level-random":
                 seconds = self.level_random(np.asarray(evidence["leading"]).shape[1])
             case "count-tree":
-                cells = sum(name.endswith("_frame") for name in evidence)
-                seconds = cells * self.level(np.asarray(evidence["directions"]).shape[1])
+                width = np.asarray(evidence["directions"]).shape[1]
+                named = [values for name, values in evidence.items() if name.endswith("_groups")]
+                seconds = sum(self.cell(width, np.asarray(groups).size) for groups in named)
             case "pair-rows":
                 seconds = self.pairs()
             case _:

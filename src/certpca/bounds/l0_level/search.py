@@ -19,6 +19,7 @@ from certpca.bounds.l0_level.descent import descended
 from certpca.bounds.l0_level.features import Features
 from certpca.bounds.l0_level.model import Evaluation, Levels, Model
 from certpca.bounds.l0_level.space import Space, lead_space, spread_axes, trimmed
+from certpca.runtime import budget
 from certpca.runtime.arrays import Array, Vector, to_vector
 from certpca.runtime.threads import one_thread_each
 
@@ -113,6 +114,7 @@ class LevelSearch:
         self.aim = one_component(aim) if isinstance(aim, int) else aim
         self.features, self.objective, self._late = features, objective, late
         self.evaluations = 0
+        self.correcting = 0.0  # seconds that what follows a descent took in the last round
         self.space = Space(features, objective)
         self._full = features.depth <= full_up_to
         self._levels = Levels(np.eye(0), np.empty(0), 1.0, 1.0)
@@ -169,10 +171,11 @@ class LevelSearch:
         """Make a round: a descent, a correction, and levels for the leading eigenvectors."""
         self._take_up(at)
         relative = SMOOTHINGS[min(at.stage, len(SMOOTHINGS) - 1)]
-        ended = self._descend(relative)
+        ended, begin = self._descend(relative), budget.clock()
         spectra = self._corrected()
         best = self._found(spectra) if self._bound(spectra) * self.space.scale < at.best.bound else at.best
         added = self._widen() + self._reprice(relative)
+        self.correcting = budget.clock() - begin
         stage, descents, idle = at.stage, at.descents + 1, at.idle
         closed, gap = at.best.bound - best.bound, best.bound - self.objective
         if ended or descents >= DESCENTS or closed < SLOW * gap:

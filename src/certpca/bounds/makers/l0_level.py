@@ -83,16 +83,21 @@ def make(search: ProofSearch) -> None:
         panel[incumbent.best.support, 0] = incumbent.best.loadings
         return rounds.start(shared.features.combined(operator.adopt(panel)))
 
+    def step(at: OnLevels) -> OnLevels:
+        with progress.setting_aside(rounds.correcting):
+            return rounds.step(at)
+
     proof = search.costs.level_random(LEADING) if chance else search.costs.level(DIRECTIONS)
     with progress.setting_aside(proof):
         at = resumable(
-            rounds.step,
+            step,
             start,
             progress,
             "levels",
             OnLevels,
             enough=enough,
             tell=lambda at: (incumbent.objective, at.best.bound, f"{shared.features.walks} walks"),
+            late=lambda _: progress.late(rounds.correcting),
         )
     shared.levels = rounds, at
     if not search.improves(at.best.bound):
