@@ -18,7 +18,7 @@ from certpca.runtime.threads import threads_allowed
 
 ORDER = 38
 KINDS = ("count-tree",)
-FEWEST_CELLS = 4  # that must be proved in time to begin
+FEWEST_CELLS = 6  # that must be proved in time to begin
 DIRECTIONS, KNOWN = 24, 160  # that have levels of their own, and all that are known, about
 EVALUATIONS = 110  # that a cell takes
 BETTER = 1e-6  # relative: what a support must promise to be looked at

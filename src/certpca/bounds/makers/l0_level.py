@@ -9,7 +9,7 @@ import numpy as np
 
 from certpca.bounds.l0_dual.features import dual_depth, fewer_asked, too_deep
 from certpca.bounds.l0_level.evidence import level_evidence
-from certpca.bounds.l0_level.leading import leading_of
+from certpca.bounds.l0_level.leading import leading_of, sharpen
 from certpca.bounds.l0_level.search import LevelSearch, OnLevels
 from certpca.bounds.makers.count_tree import in_sight
 from certpca.bounds.proof_search import ProofSearch
@@ -108,6 +108,7 @@ def make(search: ProofSearch) -> None:
     if chance:
         rounds.taken_up(at)  # another process may have made the last round
         width, space = at.best.levels.width, rounds.space
+        sharpen(at.best, space, search.sparsity, LEADING)
         count = max(min(LEADING, space.known - width, space.features.depth - width), 0)
         leading = leading_of(at.best, space, search.sparsity, count)
         evidence["leading"] = leading.astype(np.float32)
