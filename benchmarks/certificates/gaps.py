@@ -1,10 +1,12 @@
 """The proved gap on every real matrix at hand (k = 10, 50 and 1.66, 5, 15, 25 % of the features) and on simulated data.
 
-    python -m benchmarks.certificates.gaps [--seconds 120] [--workers 1] [--only NAME ...] [--at PERCENT_OR_K ...]
+    python -m benchmarks.certificates.gaps [--seconds 120] [--workers 1] [--only NAME ...] [--at K ...] [--goals]
 
 Each case is a process of its own with two threads, pinned to two cores where the system can do that. Its time is that
-of the whole call (answer, bound and proof); each certificate is verified afterwards. Results go to
-benchmarks/results/gaps.json, and `python -m benchmarks.render` writes docs/gaps.md from them.
+of the whole call (answer, bound and proof); each certificate is verified afterwards. Results are written to
+benchmarks/results/gaps.json after every case: the same command goes on where it was ended, as long as the sources and
+the limit are the same, and replaces older results case by case. `--goals` runs a few cases with limits of their own.
+`python -m benchmarks.render` writes docs/gaps.md.
 """
 
 import argparse
@@ -16,7 +18,8 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -60,6 +63,26 @@ def _matrix(file: str) -> Any:
 
 SIMULATED = "simulated"  # of the paper's size; at its sparsities
 PAPER = (624, 9377)
+
+
+class Goal(NamedTuple):
+    """A gap to be proved within so many seconds."""
+
+    data: str
+    sparsity: int
+    seconds: float
+    gap: float
+
+
+GOALS = (
+    Goal(SIMULATED, 624, 30.0, 0.011),
+    Goal(SIMULATED, 9377, 30.0, 0.006),
+    Goal("HapMap3", 360, 15.0, 0.01),
+    Goal("HapMap3", 5424, 15.0, 0.01),
+    Goal("chr 1", 626, 120.0, 0.01),
+    Goal("chr 22, Europe", 723, 300.0, 0.03),
+    Goal("chr 22, Europe", 2170, 300.0, 0.03),
+)
 DATA: dict[str, tuple[Callable[[str], Any], str]] = {
     SIMULATED: (_genotypes, "simulated/chr1_like.npz"),
     "colon": (_intensities, "expr_alon/X.npz"),
@@ -111,11 +134,14 @@ def run(name: str, sparsity: int, seconds: float) -> dict[str, Any]:
     }
 
 
-def _in_a_process(case: tuple[str, int], seconds: float, cores: "queue.Queue[tuple[int, ...]]") -> dict[str, Any]:
-    mine = cores.get()
+Case = tuple[str, int, float]  # data, sparsity and limit
+
+
+def _in_a_process(case: Case, cores: "queue.Queue[tuple[int, ...]]") -> dict[str, Any]:
+    mine, (name, sparsity, seconds) = cores.get(), case
     try:
         command = [sys.executable, "-m", "benchmarks.certificates.gaps", "--seconds", str(seconds)]
-        command += ["--case", case[0], str(case[1])]
+        command += ["--case", name, str(sparsity)]
         pin = (lambda: os.sched_setaffinity(0, mine)) if mine and hasattr(os, "sched_setaffinity") else None
         environment = {**os.environ, **dict.fromkeys(THREADS, "2")}
         done = subprocess.run(
@@ -127,44 +153,80 @@ def _in_a_process(case: tuple[str, int], seconds: float, cores: "queue.Queue[tup
             preexec_fn=pin,
         )
         if done.returncode:
-            return {"data": case[0], "sparsity": case[1], "failed": done.stderr.splitlines()[-1:]}
+            failed = done.stderr.splitlines()[-1:]
+            return {"data": name, "sparsity": sparsity, "limit": seconds, "failed": failed}
         return json.loads(done.stdout.splitlines()[-1])  # type: ignore[no-any-return]
     finally:
         cores.put(mine)
 
 
+class Results:
+    """What is known, in the file: `rows` for all data with one limit, `goals` for cases with their own."""
+
+    def __init__(self, part: str) -> None:
+        self._part, self._start, self._lock = part, facts(), Lock()
+        self._content: dict[str, Any] = {"rows": [], "goals": []}
+        if RESULTS.exists():
+            self._content |= json.loads(RESULTS.read_text())
+
+    def missing(self, cases: list[Case]) -> list[Case]:
+        """Return the cases that these sources have no result for."""
+        made = {self._key(row) for row in self._rows if row["source"] == self._start["source"] and "gap" in row}
+        return [case for case in cases if case not in made]
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Put a result in the place of an older one, and write all."""
+        row = {**row, "source": self._start["source"]}
+        print(json.dumps(row), flush=True)
+        with self._lock:
+            places = [at for at, known in enumerate(self._rows) if self._key(known)[:2] == self._key(row)[:2]]
+            if places:
+                self._rows[places[0]] = row
+            else:
+                self._rows.append(row)
+            write_results("gaps", self._start, {name: self._content[name] for name in ("rows", "goals")})
+
+    @property
+    def _rows(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self._content[self._part]
+        return rows
+
+    @staticmethod
+    def _key(row: dict[str, Any]) -> Case:
+        return row["data"], row["sparsity"], row.get("limit", 0.0)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--workers", type=int, default=1, help="cases at a time, two cores each")
     parser.add_argument("--only", nargs="*", choices=DATA, help="names of data sets")
     parser.add_argument("--at", type=int, nargs="*", help="sparsities, instead of all")
-    parser.add_argument("--again", nargs="*", metavar="NAME:K", help="cases to run again; the other results stay")
+    parser.add_argument("--goals", action="store_true", help="a few cases, each with a limit of its own")
+    parser.add_argument("--again", action="store_true", help="also what these sources have results for")
     parser.add_argument("--case", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.case:
         print(json.dumps(run(asked.case[0], int(asked.case[1]), asked.seconds)))
         return
-    start, cores = facts(), queue.Queue[tuple[int, ...]]()
+    cores = queue.Queue[tuple[int, ...]]()
     known = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     for worker in range(asked.workers):
         cores.put(tuple(known[2 * worker : 2 * worker + 2]))
-    cases = [(case.rsplit(":", 1)[0], int(case.rsplit(":", 1)[1])) for case in asked.again or ()]
+    cases = list[Case]()
     for name, (load, file) in DATA.items():
-        if not asked.again and (SHARED / file).exists() and (not asked.only or name in asked.only):
-            usual = PAPER if name == SIMULATED else sparsities(load(file).shape[1])
-            cases += [(name, k) for k in asked.at or usual]
-    rows = []
+        if not (SHARED / file).exists() or (asked.only and name not in asked.only):
+            continue
+        if asked.goals:
+            cases += [(name, goal.sparsity, goal.seconds) for goal in GOALS if goal.data == name]
+            continue
+        usual = PAPER if name == SIMULATED else sparsities(load(file).shape[1])
+        cases += [(name, k, asked.seconds) for k in usual if not asked.at or k in asked.at]
+    results = Results("goals" if asked.goals else "rows")
+    left = cases if asked.again else results.missing(cases)
     with ThreadPoolExecutor(asked.workers) as pool:
-        for row in pool.map(lambda case: _in_a_process(case, asked.seconds, cores), cases):
-            rows.append({**row, "source": start["source"]})
-            print(json.dumps(row), flush=True)
-    if asked.again:
-        fresh = {(row["data"], row["sparsity"]): row for row in rows}
-        before = json.loads(RESULTS.read_text())["rows"]
-        rows = [fresh.get((row["data"], row["sparsity"]), row) for row in before]
-    if not asked.only and not asked.at:
-        write_results("gaps", start, {"rows": rows})
+        for done in [pool.submit(lambda case=case: results.add(_in_a_process(case, cores))) for case in left]:
+            done.result()
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import numpy as np
 
 import certpca
 from certpca import Certificate, Constraints, SetCertificate
-from certpca.bounds.makers import pair_rows, search_tree
+from certpca.bounds.makers import pair_rows, pair_rows_later, search_tree
 from certpca.bounds.proving import ROUNDED_UP, Prover
 from certpca.bounds.sets.makers import priced_regions as regions_of_directions
 from certpca.bounds.sets.search import SetSearch
@@ -109,7 +109,7 @@ def as_if(*, trees: bool = True, regions: bool = True, **limits: Any) -> Iterato
     with ExitStack() as stack:
         stack.enter_context(with_limits(**{"few_features": 8, "always_optimal": 0, "searched_supports": 0, **limits}))
         if not trees:
-            for maker in (pair_rows, search_tree):
+            for maker in (pair_rows, pair_rows_later, search_tree):
                 stack.enter_context(mock.patch.object(maker, "applies", return_value=False))
         if not regions:
             stack.enter_context(mock.patch.object(regions_of_directions, "applies", return_value=False))

@@ -20,6 +20,8 @@ PER_BYTE = 1.2e-8  # where it is a byte,
 PER_SPARSE_ENTRY = 1e-7  # or one of few that are not zero
 PER_VALUE = 2e-8  # seconds for each number of a factor that a dual point is evaluated on,
 PER_ROOT = 2.8e-7  # and where it has to find the roots itself
+PER_LANCZOS = 2e-7  # seconds for each entry of a matrix whose largest eigenvalue is sought twice
+PER_SHARE = 2.6e-8  # seconds for each entry of a row of pairs that is sorted out
 STEP_PER_VALUE = 5e-8  # seconds for each number in a step of the search for a dual point
 SUGGESTIONS = 6  # values tried until the largest eigenvalue of a clipped dual matrix is bounded
 RANDOM_WALKS, RANDOM_VECTORS = 7, 32  # of a proof by random vectors, as far as that can be told beforehand
@@ -105,7 +107,18 @@ class ProofCosts:
     def level(self, width: int, walks: int = 0) -> float:
         """Return the seconds for a level on so many directions, and for walks in the search for one."""
         work = self.depth * self.size * (self.depth + 8.0 * width) + 6.0 * self.depth**3
-        return self._seconds(work + 2.0 * walks * self.depth * self.size * width, PER_VALUE * self.depth * self.size)
+        more = PER_VALUE * self.depth * self.size + PER_LANCZOS * self.depth**2
+        return self._seconds(work + 2.0 * walks * self.depth * self.size * width, more)
+
+    def cell(self, width: int, groups: int) -> float:
+        """Return the seconds for a cell of counts whose supports are told apart by so many groups."""
+        vertices = 2.0**groups
+        return self.level(width) + self._seconds((vertices - 1) * (CHOLESKY + 1) * self.depth**3)
+
+    def evaluations(self, count: int, known: int) -> float:
+        """Return the seconds for so many evaluations of a bound on known directions, in single precision."""
+        work = 1.0 * self.size * known * (known + 40.0) + EIGENVECTORS * known**3
+        return self._step_factor * self._seconds(count * work)
 
     def level_random(self, width: int, walks: int = 0) -> float:
         """Return the seconds for a level on so many directions that is proved by random vectors, and for walks."""
@@ -116,6 +129,11 @@ class ProofCosts:
     def pairs(self) -> float:
         """Return the seconds for a look at all pairs of features."""
         return self._seconds(2.0 * self.size**2 * self.depth, 1.5e-8 * self.size**2)
+
+    def pair_stage(self, rows: int, entries: int, steps: int) -> float:
+        """Return the seconds for steps on rows of pairs that matter, with so many entries beside these."""
+        each = (EIGENVECTORS + 2) * float(rows) ** 3 + 4.0 * rows * entries
+        return self._seconds(steps * each, steps * PER_SHARE * (rows**2 + entries))
 
     def clipped(self, width: int) -> float:
         """Return the seconds for a clipped dual matrix of the semidefinite relaxation with so many columns."""
@@ -159,8 +177,9 @@ class ProofCosts:
             case "l0-level-random":
                 seconds = self.level_random(np.asarray(evidence["leading"]).shape[1])
             case "count-tree":
-                cells = sum(name.endswith("_frame") for name in evidence)
-                seconds = cells * self.level(np.asarray(evidence["directions"]).shape[1])
+                width = np.asarray(evidence["directions"]).shape[1]
+                named = [values for name, values in evidence.items() if name.endswith("_groups")]
+                seconds = sum(self.cell(width, np.asarray(groups).size) for groups in named)
             case "pair-rows":
                 seconds = self.pairs()
             case _:

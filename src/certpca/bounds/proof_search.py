@@ -52,6 +52,7 @@ class ProofSearch:
     root: Certificate | None = None  # of the dual point for all features
     dual: tuple[DualProblem, DualPoint] | None = None
     screening: Screening | None = None
+    pairs_tried: bool = False  # whatever came of it
     over: bool = False  # no other maker need try
 
     @property

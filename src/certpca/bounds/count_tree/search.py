@@ -16,6 +16,7 @@ from certpca.bounds.goals import Known
 from certpca.bounds.l0_level.descent import descended
 from certpca.bounds.l0_level.model import Levels
 from certpca.bounds.l0_level.space import Space, trimmed
+from certpca.runtime import budget
 from certpca.runtime.arrays import Indices, Vector, to_vector
 from certpca.runtime.threads import at_most_threads, one_thread_each, threads_allowed
 
@@ -55,7 +56,7 @@ class CountSearch:
     improved
         Called with the best loadings known and supports to start from; returns better loadings if there are some.
     late
-        Whether to stop; asked between two evaluations.
+        Whether to stop; asked between two evaluations. What follows these in a step takes about `correcting` seconds.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class CountSearch:
         self.space, self._levels, self._unevenness, self._sparsity = space, levels, unevenness, sparsity
         self._enough, self._improved, self._late = enough, improved, late
         self.evaluations = 0
+        self.correcting = 0.0
 
     def start(self, known: Known, direction: Vector, bound: float, forced: Indices) -> CountTree:
         """Begin with all supports, and split them by how many features they share with the best known.
@@ -160,7 +162,10 @@ class CountSearch:
             contexts = [copy_context() for _ in tasks]
             jobs = [pool.submit(own.run, self._descended, task) for own, task in zip(contexts, tasks, strict=True)]
             cells = [job.result() for job in jobs]
-        return self._corrected(tasks, cells)
+        begin = budget.clock()
+        corrected = self._corrected(tasks, cells)
+        self.correcting = budget.clock() - begin
+        return corrected
 
     def _descended(self, task: _Task) -> Cell:
         """Minimise the smoothed bound of a cell."""

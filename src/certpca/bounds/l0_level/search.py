@@ -19,6 +19,7 @@ from certpca.bounds.l0_level.descent import descended
 from certpca.bounds.l0_level.features import Features
 from certpca.bounds.l0_level.model import Evaluation, Levels, Model
 from certpca.bounds.l0_level.space import Space, lead_space, spread_axes, trimmed
+from certpca.runtime import budget
 from certpca.runtime.arrays import Array, Vector, to_vector
 from certpca.runtime.threads import one_thread_each
 
@@ -113,6 +114,7 @@ class LevelSearch:
         self.aim = one_component(aim) if isinstance(aim, int) else aim
         self.features, self.objective, self._late = features, objective, late
         self.evaluations = 0
+        self.correcting = 0.0  # seconds that what follows a descent took in the last round
         self.space = Space(features, objective)
         self._full = features.depth <= full_up_to
         self._levels = Levels(np.eye(0), np.empty(0), 1.0, 1.0)
@@ -169,12 +171,16 @@ class LevelSearch:
         """Make a round: a descent, a correction, and levels for the leading eigenvectors."""
         self._take_up(at)
         relative = SMOOTHINGS[min(at.stage, len(SMOOTHINGS) - 1)]
-        ended = self._descend(relative)
+        ended, begin = self._descend(relative), budget.clock()
         spectra = self._corrected()
-        best = self._found(spectra) if self._bound(spectra) * self.space.scale < at.best.bound else at.best
+        best, bound = at.best, self._bound(spectra) * self.space.scale
+        if not bound < best.bound:  # what is known now may show that the best was not that good
+            best = replace(best, bound=max(best.bound, self._seen_now(best)))
+        best = self._found(spectra) if bound < best.bound else best
         added = self._widen() + self._reprice(relative)
+        self.correcting = budget.clock() - begin
         stage, descents, idle = at.stage, at.descents + 1, at.idle
-        closed, gap = at.best.bound - best.bound, best.bound - self.objective
+        closed, gap = max(at.best.bound - best.bound, 0.0), best.bound - self.objective
         if ended or descents >= DESCENTS or closed < SLOW * gap:
             stage, descents = stage + 1, 0
         if stage >= len(SMOOTHINGS):
@@ -202,6 +208,17 @@ class LevelSearch:
                 lifted = space.basis @ (vectors[:, values.size - above.size :] * above)
         basis = space.basis[:, : self._levels.width].copy()
         return Found(basis, self._levels.times(space.scale), self._bound(spectra) * space.scale, lifted)
+
+    def _seen_now(self, found: Found) -> float:
+        """Return about the bound of earlier levels, by what is known now; where prices are, that is not asked."""
+        space, levels = self.space, found.levels.times(1 / self.space.scale)
+        if space.whole or self.aim.priced:
+            return found.bound
+        inside = space.inside(found.directions)
+        model = space.model(self._unevenness, space.along @ space.there(inside))
+        _, _, z, other, _, _ = model.factors(levels)
+        spectra = model.spectra(levels, self.aim, model.rows(levels, z, other), other)
+        return sum(spectrum.bound for spectrum in spectra) * space.scale
 
     def _descend(self, smoothing: float) -> bool:
         """Minimise the smoothed bound of the model; say whether that came to its end."""

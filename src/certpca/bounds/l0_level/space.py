@@ -89,6 +89,13 @@ class Space:
             self.turn(whole, width)
         return count
 
+    def inside(self, directions: Vector) -> Vector:
+        """Return an orthonormal basis of all that is known, in coordinates, that begins with given directions."""
+        inside, triangle = np.linalg.qr(np.concatenate([self.basis.T @ directions, np.eye(self.known)], axis=1))
+        width = directions.shape[1]
+        inside[:, :width] *= np.where(np.diagonal(triangle)[:width] < 0, -1.0, 1.0)  # levels are for them as they are
+        return np.asarray(inside)
+
     def model(self, unevenness: float, along: Array | None = None) -> Model:
         """Return the bound on what is known, or on that in other coordinates."""
         return Model(self.along if along is None else along, self.lengths, self.features.depth, unevenness)

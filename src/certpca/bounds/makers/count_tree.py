@@ -14,12 +14,13 @@ from certpca.bounds.stalling import Stall
 from certpca.operators.within import asked_of
 from certpca.runtime.arrays import Indices
 from certpca.runtime.resumable import resumable
+from certpca.runtime.threads import threads_allowed
 
 ORDER = 38
 KINDS = ("count-tree",)
-FEWEST_CELLS = 4  # that must be proved in time to begin
-MORE_CELLS = 4  # that a step adds at most, about
-DIRECTIONS = 24  # that have levels of their own, about
+FEWEST_CELLS = 6  # that must be proved in time to begin
+DIRECTIONS, KNOWN = 24, 160  # that have levels of their own, and all that are known, about
+EVALUATIONS = 110  # that a cell takes
 BETTER = 1e-6  # relative: what a support must promise to be looked at
 
 
@@ -34,7 +35,8 @@ def applies(search: ProofSearch) -> bool:
 def in_sight(search: ProofSearch) -> bool:
     """Whether supports may be split, and a few cells can be proved in time."""
     possible = search.goal.over_supports and not too_deep(search.operator, search.goal.depth)
-    return possible and search.fits(2 * FEWEST_CELLS * search.costs.level(DIRECTIONS))
+    solving = 2 * search.costs.evaluations(EVALUATIONS, min(KNOWN, search.costs.depth))  # both sides of a split
+    return possible and search.fits(2 * FEWEST_CELLS * search.costs.cell(DIRECTIONS, 1) + solving)
 
 
 def seconds(search: ProofSearch) -> float:
@@ -75,23 +77,33 @@ def make(search: ProofSearch) -> None:
         panel[incumbent.best.support, 0] = incumbent.best.loadings
         direction = rounds.space.combined(search.operator.adopt(panel))[:, 0]
         forced = np.array(asked_of(search.operator).include, dtype=np.intp)
-        return cells.start(incumbent.best, direction, at.best.bound, forced)
+        with progress.setting_aside(2 * search.costs.cell(levels.width, 1)):
+            return cells.start(incumbent.best, direction, at.best.bound, forced)
 
-    stall, leaf = Stall(progress), search.costs.level(levels.width)
+    stall = Stall(progress)
+
+    def proof(tree: CountTree, more: int) -> float:
+        """Return the seconds to prove the cells, and so many that a step may add."""
+        each = [search.costs.cell(levels.width, len(tree.cells[number].groups)) for number in tree.leaves()]
+        return sum(each) + more * max(each)
+
+    def step(tree: CountTree) -> CountTree:
+        with progress.setting_aside(proof(tree, threads_allowed()) + cells.correcting):
+            return cells.step(tree)
 
     def over(tree: CountTree) -> bool:
         objective = tree.known.objective
         return tree.stuck or goal.reached(objective, tree.bound) or stall.over(objective, tree.bound)
 
     found = resumable(
-        cells.step,
+        step,
         start,
         progress,
         "counts",
         CountTree,
         enough=over,
         tell=lambda tree: (tree.known.objective, tree.bound, f"{len(tree.leaves())} cells"),
-        late=lambda tree: progress.late((len(tree.leaves()) + MORE_CELLS) * leaf),
+        late=lambda tree: progress.late(proof(tree, threads_allowed()) + cells.correcting),
     )
     if found.known.objective > incumbent.objective:
         incumbent.best = found.known

@@ -10,11 +10,18 @@ from certpca.runtime.resumable import once
 
 ORDER = 40
 KINDS = ("l0-dual",)
+AFTER_LEVELS = 0.1  # share of the time that is left which it may take where a matrix as level, never weaker, was found
 FEWEST_STEPS = 1  # towards a dual point: with time for that as predicted, which is rather long, the problem is posed
 
 
 def applies(search: ProofSearch) -> bool:
-    """Whether a matrix of samples x samples is small enough."""
+    """Whether a matrix of samples x samples is small enough, and there is not a tighter bound already.
+
+    Beside that one it can only help to screen features, which is worth a little time.
+    """
+    tighter = search.shared.levels is not None and search.goal.over_supports and search.progress.timed
+    if tighter and not search.fits(seconds(search) / AFTER_LEVELS):
+        return False
     return not too_deep(search.operator, search.goal.depth)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from certpca.bounds.l0_dual.features import dual_depth, fewer_asked, too_deep
 from certpca.bounds.l0_level.evidence import level_evidence
-from certpca.bounds.l0_level.leading import leading_of
+from certpca.bounds.l0_level.leading import leading_of, sharpen
 from certpca.bounds.l0_level.search import LevelSearch, OnLevels
 from certpca.bounds.makers.count_tree import in_sight
 from certpca.bounds.proof_search import ProofSearch
@@ -83,16 +83,21 @@ def make(search: ProofSearch) -> None:
         panel[incumbent.best.support, 0] = incumbent.best.loadings
         return rounds.start(shared.features.combined(operator.adopt(panel)))
 
+    def step(at: OnLevels) -> OnLevels:
+        with progress.setting_aside(rounds.correcting):
+            return rounds.step(at)
+
     proof = search.costs.level_random(LEADING) if chance else search.costs.level(DIRECTIONS)
     with progress.setting_aside(proof):
         at = resumable(
-            rounds.step,
+            step,
             start,
             progress,
             "levels",
             OnLevels,
             enough=enough,
             tell=lambda at: (incumbent.objective, at.best.bound, f"{shared.features.walks} walks"),
+            late=lambda _: progress.late(rounds.correcting),
         )
     shared.levels = rounds, at
     if not search.improves(at.best.bound):
@@ -103,6 +108,7 @@ def make(search: ProofSearch) -> None:
     if chance:
         rounds.taken_up(at)  # another process may have made the last round
         width, space = at.best.levels.width, rounds.space
+        sharpen(at.best, space, search.sparsity, LEADING)
         count = max(min(LEADING, space.known - width, space.features.depth - width), 0)
         leading = leading_of(at.best, space, search.sparsity, count)
         evidence["leading"] = leading.astype(np.float32)

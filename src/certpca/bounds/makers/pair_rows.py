@@ -1,5 +1,6 @@
 """Pairs of features: small supports among many features, with a search tree over those that are left."""
 
+from certpca.bounds.pair_rows.search import FIRST_ENTRIES, SCHEDULE, rows_for
 from certpca.bounds.pair_rows.search import search as search_pairs
 from certpca.bounds.pair_rows.strongest import strongest
 from certpca.bounds.proof_search import ProofSearch
@@ -11,9 +12,16 @@ LARGEST_SUPPORT = 500  # beyond it most features matter to each other, and other
 LARGEST_FACTOR = 1 << 29  # numbers in memory, in single precision
 MOST_SECONDS = 60.0  # for the proof
 TIME = 1.8  # to begin with, as a multiple of that
+FIRST_STAGES = 3  # after which it is clear what comes of it: they may take
+SHARE = 0.2  # of the time that is left, or levels that are matrices go first
 
 
 def applies(search: ProofSearch) -> bool:
+    """Whether it is possible, and a look at what it gives takes little of the time."""
+    return possible(search) and search.fits(_first_stages(search) / SHARE)
+
+
+def possible(search: ProofSearch) -> bool:
     """Whether every support is allowed, supports are small, features many, and all pairs of them soon looked at."""
     size, proof = search.operator.size, search.costs.pairs()
     few = size <= limits().few_features
@@ -21,6 +29,11 @@ def applies(search: ProofSearch) -> bool:
         return False
     in_time = proof <= MOST_SECONDS and search.fits(TIME * proof)
     return 2 <= search.sparsity <= min(LARGEST_SUPPORT, size // 2) and in_time
+
+
+def _first_stages(search: ProofSearch) -> float:
+    rows = min(rows_for(search.sparsity), search.operator.size)
+    return search.costs.pair_stage(rows, FIRST_ENTRIES, FIRST_STAGES * SCHEDULE[0][1])
 
 
 def seconds(search: ProofSearch) -> float:
@@ -31,7 +44,7 @@ def seconds(search: ProofSearch) -> float:
 
 def make(search: ProofSearch) -> None:
     """Look at all pairs, tighten the point on the rows that matter, and prove what came of it."""
-    progress, proof = search.progress, search.costs.pairs()
+    progress, proof, search.pairs_tried = search.progress, search.costs.pairs(), True
     pairs = strongest(search.incumbent.operator.factor(), search.sparsity - 1, lambda: progress.late(proof))
     if pairs is None:
         return

@@ -10,7 +10,7 @@ from certpca.bounds.goals import Goal, Incumbent
 from certpca.bounds.pair_bound.points import first_point, stored
 from certpca.bounds.pair_rows import wide_point
 from certpca.bounds.pair_rows.descent import Descent
-from certpca.bounds.pair_rows.strongest import Strongest, among
+from certpca.bounds.pair_rows.strongest import Strongest
 from certpca.bounds.pair_rows.suggested import improved_by_pairs
 from certpca.bounds.pair_rows.wide_point import RowsPoint, WidePoint, widened
 from certpca.bounds.support_tree.search import TreeSearch, searched
@@ -65,6 +65,11 @@ class Found:
     tree: Any = None
 
 
+def rows_for(sparsity: int) -> int:
+    """Return how many rows have numbers of their own at first."""
+    return max(FEWEST_ROWS, min(MOST_ROWS, ROWS_FOR_EACH * sparsity))
+
+
 def search(
     pairs: Strongest, sparsity: int, incumbent: Incumbent, goal: Goal, progress: Progress, proof_seconds: float = 0.0
 ) -> Found:
@@ -89,7 +94,7 @@ def search(
         if few or state.left.size > WORTH_A_ROUND * features.size:
             break
         features = features[state.left]
-        fewer = among(pairs.columns[:, state.left], sparsity - 1, lambda: progress.late(proof_seconds))
+        fewer = pairs.of(state.left, sparsity - 1, lambda: progress.late(proof_seconds))
         if fewer is None:
             return best
         pairs = fewer
@@ -179,13 +184,12 @@ class _Round:
 
     def _products(self, rows: Indices, columns: Indices) -> Vector:
         """Return a part of the matrix in units of what is captured."""
-        left, right = (self._pairs.columns[:, part].astype(np.float64) for part in (rows, columns))
-        return np.asarray(left.T @ right / self._captured)
+        return self._pairs.between(rows, columns) / self._captured
 
     def _start(self) -> Tightening:
         """Begin at U = A − cI on the rows whose squares are largest."""
         pairs, sparsity, captured = self._pairs, self._sparsity, self._captured
-        count = min(pairs.size, max(FEWEST_ROWS, min(MOST_ROWS, ROWS_FOR_EACH * sparsity)))
+        count = min(pairs.size, rows_for(sparsity))
         sums = pairs.squares.astype(np.float64).sum(axis=1) + pairs.diagonal**2
         features = np.union1d(np.argsort(-sums, kind="stable")[:count], self._support)
         shift = _shift(pairs, sparsity) / captured

@@ -13,19 +13,21 @@ from certpca.runtime.arrays import Indices, Vector, to_numpy
 from certpca.runtime.threads import in_threads
 
 BLOCK_BYTES = 32 << 20  # of rows of the matrix at a time
+MATRIX_UP_TO = 4096  # features whose matrix is kept, or where that is no larger than the data
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strongest:
     """The columns of F, their squared lengths, and for each row of FᵀF the largest squares beside the diagonal.
 
-    `squares` is sorted from largest to smallest, `partners` says where they lie.
+    `squares` is sorted from largest to smallest, `partners` says where they lie. `matrix` is FᵀF where that is kept.
     """
 
     columns: NDArray[np.float32]
     diagonal: Vector
     squares: NDArray[np.float32]
     partners: NDArray[np.int32]
+    matrix: NDArray[np.float32] | None = None
 
     @property
     def size(self) -> int:
@@ -34,7 +36,33 @@ class Strongest:
 
     def products(self, features: Indices) -> Vector:
         """Return the rows of FᵀF of some features, in double precision."""
+        if self.matrix is not None:
+            return self.matrix[features].astype(np.float64)
         return (self.columns[:, features].T @ self.columns).astype(np.float64)
+
+    def between(self, rows: Indices, columns: Indices) -> Vector:
+        """Return a part of FᵀF in double precision."""
+        if self.matrix is not None:
+            return self.matrix[np.ix_(rows, columns)].astype(np.float64)
+        return (self.columns[:, rows].T @ self.columns[:, columns]).astype(np.float64)
+
+    def captured(self, group: Indices, weights: Vector) -> float:
+        """Return wᵀFᵀFw for weights of some features."""
+        if self.matrix is not None:
+            return float(weights @ self.matrix[np.ix_(group, group)] @ weights)
+        image = self.columns[:, group] @ weights
+        return float(image @ image)
+
+    def image(self, group: Indices, weights: Vector) -> Vector:
+        """Return FᵀFw for weights of some features, in double precision."""
+        if self.matrix is not None:
+            return (weights @ self.matrix[group]).astype(np.float64)
+        return ((self.columns[:, group] @ weights) @ self.columns).astype(np.float64)
+
+    def of(self, features: Indices, count: int, late: Callable[[], bool]) -> "Strongest | None":
+        """Look at the pairs of some features alone."""
+        matrix = None if self.matrix is None else self.matrix[np.ix_(features, features)]
+        return among(self.columns[:, features], count, late, matrix)
 
 
 def strongest(factor: Factor, count: int, late: Callable[[], bool]) -> Strongest | None:
@@ -45,9 +73,14 @@ def strongest(factor: Factor, count: int, late: Callable[[], bool]) -> Strongest
     return among(columns, count, late)
 
 
-def among(columns: NDArray[np.float32], count: int, late: Callable[[], bool]) -> Strongest | None:
-    """Look at all pairs of given columns."""
-    size = columns.shape[1]
+def among(
+    columns: NDArray[np.float32], count: int, late: Callable[[], bool], matrix: NDArray[np.float32] | None = None
+) -> Strongest | None:
+    """Look at all pairs of given columns, whose matrix may be known."""
+    depth, size = columns.shape
+    kept = matrix
+    if kept is None and size <= max(depth, MATRIX_UP_TO):
+        kept = np.empty((size, size), np.float32)
     diagonal = np.einsum("ij,ij->j", columns, columns, dtype=np.float64)
     squares, partners = np.empty((size, count), np.float32), np.empty((size, count), np.int32)
     height = max(16, BLOCK_BYTES // (4 * size))
@@ -55,7 +88,9 @@ def among(columns: NDArray[np.float32], count: int, late: Callable[[], bool]) ->
         if late():
             return None
         rows = slice(start, min(start + height, size))
-        products = columns[:, rows].T @ columns
+        products = columns[:, rows].T @ columns if matrix is None else matrix[rows]
+        if kept is not None and kept is not matrix:
+            kept[rows] = products
 
         def select(first: int, last: int, made: Any = products, own: int = start) -> None:
             part = slice(own + first, own + last)
@@ -64,7 +99,11 @@ def among(columns: NDArray[np.float32], count: int, late: Callable[[], bool]) ->
         in_threads(select, products.shape[0])
     order = np.argsort(-squares, axis=1, kind="stable")
     return Strongest(
-        columns, diagonal, np.take_along_axis(squares, order, axis=1), np.take_along_axis(partners, order, axis=1)
+        columns,
+        diagonal,
+        np.take_along_axis(squares, order, axis=1),
+        np.take_along_axis(partners, order, axis=1),
+        kept,
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from certpca.bounds.goals import Incumbent
 from certpca.bounds.pair_rows.strongest import Strongest
-from certpca.runtime.arrays import Vector, to_vector
+from certpca.runtime.arrays import Indices, Vector
 from certpca.runtime.lateness import Late
 
 PRODUCTS = 1 << 27  # multiplications for a look at the groups
@@ -21,7 +21,7 @@ def improved_by_pairs(pairs: Strongest, incumbent: Incumbent, late: Late) -> Non
     most = max(64, PRODUCTS // (4 * depth * count))
     strength = pairs.squares.sum(axis=1, dtype=np.float64) + pairs.diagonal**2
     rows = np.argsort(-strength, kind="stable")[:most]
-    values, images, seen = list[float](), list[Vector](), set[bytes]()
+    values, groups, seen = list[float](), list[tuple[Indices, Vector]](), set[bytes]()
     for row in rows:
         if late():
             return
@@ -29,13 +29,10 @@ def improved_by_pairs(pairs: Strongest, incumbent: Incumbent, late: Late) -> Non
         if (name := group.tobytes()) in seen:
             continue
         seen.add(name)
-        columns = pairs.columns[:, group]
-        weights = columns.T @ pairs.columns[:, row]
-        image = columns @ weights
+        weights = pairs.between(group, np.array([row]))[:, 0].astype(np.float32)
         if not weights.any():  # features without variance
             continue
-        values.append(float(image @ image) / float(weights @ weights))
-        images.append(image)
+        values.append(pairs.captured(group, weights) / float(weights @ weights))
+        groups.append((group, weights))
     best = np.argsort(-np.array(values), kind="stable")[:STARTS]
-    starts = [to_vector(images[place] @ pairs.columns).astype(np.float64) for place in best]
-    incumbent.best = incumbent.improved(incumbent.best, starts)
+    incumbent.best = incumbent.improved(incumbent.best, [pairs.image(*groups[place]) for place in best])
