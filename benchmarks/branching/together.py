@@ -86,13 +86,14 @@ def main() -> None:
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ[name] = "1"  # of the workers, which are started afresh
     start, every = facts(), list(cases())
-    kept = arguments.group or arguments.resume
-    rows = {_key(row): row for row in json.loads(RESULTS.read_text())["rows"]} if kept else {}
-    if arguments.resume:
-        rows = {key: row for key, row in rows.items() if row["source"] == start["source"]}
     chosen = [case for case in every if arguments.group in ("", *case[:2])]
+    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+    if arguments.group or arguments.resume:
+        rows = {_key(row): row for row in json.loads(RESULTS.read_text())["rows"]}
     if arguments.resume:
-        chosen = [case for case in chosen if _key_of(case) not in rows]
+        measured = {key: row for key, row in rows.items() if row["source"] == start["source"]}
+        chosen = [case for case in chosen if _key_of(case) not in measured]
+        rows = rows if arguments.group else measured
     chosen.sort(key=lambda case: -case[2].shape[0] * sum(case[3]))  # those that take long first
     with ProcessPoolExecutor(arguments.workers, mp_context=get_context("spawn")) as pool:
         running = [pool.submit(run, case, arguments.limit) for case in chosen]
