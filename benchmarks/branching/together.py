@@ -1,9 +1,10 @@
 """Find components together and prove how far from the best set they are: pit props, covariances, stocks.
 
-    python -m benchmarks.branching.together [--limit 40] [--workers 1] [--group disjoint]
+    python -m benchmarks.branching.together [--limit 120] [--workers 1] [--group disjoint] [--resume]
 
 Each case is one call of `decompose` with one thread, proof included; its certificate is verified afterwards. Results go
-to benchmarks/results/together.json, and `python -m benchmarks.render` writes the table of docs/components.md.
+to benchmarks/results/together.json after each case, so that a run can be resumed, and `python -m benchmarks.render`
+writes the table of docs/branching.md.
 """
 
 import argparse
@@ -11,8 +12,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Any
 
@@ -78,23 +78,35 @@ def run(case: Case, limit: float) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--limit", type=float, default=40.0)
+    parser.add_argument("--limit", type=float, default=120.0)
     parser.add_argument("--workers", type=int, default=1, help="cases at a time, one core each")
-    parser.add_argument("--group", default="", help="a problem or a data set to be run again")
+    parser.add_argument("--group", default="", help="a problem or a data set to be run again; others stay")
+    parser.add_argument("--resume", action="store_true", help="leave out what this very code was measured for")
     arguments = parser.parse_args()
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ[name] = "1"  # of the workers, which are started afresh
-    start, rows = facts(), []
-    chosen = [case for case in cases() if arguments.group in ("", *case[:2])]
+    start, every = facts(), list(cases())
+    chosen = [case for case in every if arguments.group in ("", *case[:2])]
+    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+    if arguments.group or arguments.resume:
+        rows = {_key(row): row for row in json.loads(RESULTS.read_text())["rows"]}
+    if arguments.resume:
+        measured = {key: row for key, row in rows.items() if row["source"] == start["source"]}
+        chosen = [case for case in chosen if _key_of(case) not in measured]
+        rows = rows if arguments.group else measured
+    chosen.sort(key=lambda case: -case[2].shape[0] * sum(case[3]))  # those that take long first
     with ProcessPoolExecutor(arguments.workers, mp_context=get_context("spawn")) as pool:
-        for row in pool.map(partial(run, limit=arguments.limit), chosen):
-            rows.append({**row, "source": start["source"]})
+        running = [pool.submit(run, case, arguments.limit) for case in chosen]
+        for done in as_completed(running):
+            row = done.result()
+            rows[_key(row)] = {**row, "source": start["source"]}
             print(json.dumps(row), flush=True)
-    if arguments.group:  # the other results stay
-        before = json.loads(RESULTS.read_text())["rows"]
-        fresh = {_key(row): row for row in rows}
-        rows = [fresh.get(_key(row), row) for row in before]
-    write_results("together", start, {"rows": rows})
+            ordered = [rows[_key_of(case)] for case in every if _key_of(case) in rows]
+            write_results("together", start, {"rows": ordered})
+
+
+def _key_of(case: Case) -> tuple[Any, ...]:
+    return case[0], case[1], case[3]
 
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ import pytest
 import certpca
 from certpca import Status, decompose
 from certpca.runtime.errors import InvalidProblemError
+from certpca.verbs import joint
 
 PROBLEMS = ["disjoint", "orthogonal", "uncorrelated", "shared"]
 
@@ -68,6 +69,31 @@ def test_a_total_is_split(data: np.ndarray) -> None:
     assert found.certificate is not None
     assert found.certificate.sparsities == found.sparsities
     assert found.objective >= decompose(data, 3, [3, 2, 2], together="disjoint").objective * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("together", ["disjoint", "orthogonal"])
+def test_never_worse_than_one_after_the_other_even_if_the_search_finds_nothing(
+    data: np.ndarray, together: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The best component and the best on what it leaves are compared with whatever the search found."""
+    poor = np.zeros((data.shape[1], 2))
+    poor[[0, 1], [0, 1]] = 1.0
+    monkeypatch.setattr(joint, "find_together", lambda *_: poor.copy())
+    operator = certpca.from_data(data)
+    first = certpca.solve(operator, 3)
+    left = np.delete(np.arange(operator.size), first.support)
+    second = certpca.solve(operator.restrict(left), 3)
+    found = decompose(operator, 2, 3, together=together)
+    assert found.objective >= (first.objective + second.objective) * (1 - 1e-9)
+    assert not set(found.components[0].support) & set(found.components[1].support)
+    assert found.explained_variance[0] >= found.explained_variance[1]
+
+
+def test_it_is_said_what_the_bound_is_for(data: np.ndarray) -> None:
+    """Of a total that is split, the split that was found; else the sparsities that were asked for."""
+    found = decompose(data, 3, total=7, together="disjoint", certify=True, time_limit=20)
+    assert f"components of {', '.join(map(str, found.sparsities))} features" in found.verdict()
+    assert "components of 2 features each" in decompose(data, 2, 2, together="disjoint", certify=True).verdict()
 
 
 @pytest.mark.parametrize("power", [-200, 200])

@@ -210,10 +210,16 @@ class ComponentSet:
             if self.together == GREEDY and any(certificate is not None for certificate in self.certificates):
                 return "proved of each step, for what the earlier ones left; of the set nothing is proved"
             return "nothing is proved of the set"
+        # Of a total that was split, the bound is for this split and for no other.
+        each = self.sparsities
+        features = f"{each[0]} features each" if len(set(each)) == 1 else f"{', '.join(map(str, each))} features"
         if self.gap <= PROVED_OPTIMAL:
-            return "proved optimal as a set: no such components have a larger sum, to one part in a million"
+            return (
+                f"proved optimal as a set: no such components of {features} have a larger sum, to one part in a million"
+            )
         bound, gap = up(self.upper_bound), percent_up(self.gap)
-        return f"proved of the set: the sum of no such components exceeds {bound}, so it is within {gap} of the best"
+        above = f"the sum of no such components of {features} exceeds {bound}"
+        return f"proved of the set: {above}, so it is within {gap} of the best"
 
 
 def as_columns(size: int, found: Sequence[Solution]) -> Vector:

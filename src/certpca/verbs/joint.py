@@ -19,9 +19,10 @@ from certpca.search.joint.stages import Budgets
 from certpca.search.krylov import ROUGH, leading_eigenpairs
 from certpca.verbs.components import Components, with_variances
 from certpca.verbs.judge import standardised_by
-from certpca.verbs.solve import share_of_the_search
+from certpca.verbs.solve import share_of_the_search, solve
 
 SOLVER = "joint"  # what their solutions say they were found by
+APART_WILL_DO = ("disjoint", "orthogonal")  # problems that components with no feature in common solve
 
 
 def found_together(
@@ -44,7 +45,10 @@ def found_together(
     )
     loadings = search.load("set", Vector)
     if loadings is None:
-        loadings = find_together(on_host(near), together, budgets, int(rng.integers(2**31)), search)
+        seed = int(rng.integers(2**31))
+        loadings = find_together(on_host(near), together, budgets, seed, search)
+        if together in APART_WILL_DO and budgets.total is None and sum(budgets.counts) <= near.size:
+            loadings = _no_worse_than_one_by_one(near, budgets.counts, loadings, seed, search)
         search.finish("set", loadings)
     counts = budgets.counts if budgets.total is None else tuple(int(n) for n in (loadings != 0).sum(axis=0))
     status, certificate = ending(progress, Status.CONVERGED), None
@@ -63,10 +67,32 @@ def found_together(
     )
 
 
+def _no_worse_than_one_by_one(
+    operator: Operator, counts: tuple[int, ...], loadings: Vector, seed: int, progress: Progress
+) -> Vector:
+    """Return the best component, the best on the features that it leaves and so on, where these capture more."""
+    others, left = np.zeros_like(loadings), np.arange(operator.size)
+    for column, count in zip(others.T, counts, strict=True):
+        if progress.late():
+            return loadings
+        found = solve(
+            operator.restrict(left), count, rng=seed, time_limit=progress.remaining if progress.timed else None
+        )
+        column[left[found.support]] = found.loadings
+        left = np.delete(left, found.support)
+    if len(set(counts)) == 1:
+        values = [_captured(operator, column[:, None]) for column in others.T]
+        others = others[:, np.argsort(values, kind="stable")[::-1]]
+    return others if _captured(operator, others) > _captured(operator, loadings) * (1 + 1e-9) else loadings
+
+
+def _captured(operator: Operator, loadings: Vector) -> float:
+    return sum(operator.quadratic_form(np.flatnonzero(column), column[column != 0]) for column in loadings.T)
+
+
 def _better(operator: Operator, loadings: Vector, certificate: SetCertificate) -> Vector:
     """Return the components of the certificate where its search came upon better ones."""
-    value = sum(operator.quadratic_form(np.flatnonzero(column), column[column != 0]) for column in loadings.T)
-    if certificate.objective <= value * (1 + 1e-9):
+    if certificate.objective <= _captured(operator, loadings) * (1 + 1e-9):
         return loadings
     others = np.zeros_like(loadings)
     for column, support, own in zip(others.T, certificate.supports, certificate.loadings, strict=True):

@@ -48,7 +48,8 @@ def headline(facts: SetFacts) -> str:
     if state == "optimal":
         return f"{sums}: no such set has a larger sum, proved optimal (to one part in a million)."
     bound = percent_up(min(found.upper_bound / found.trace, 1.0)) if found.trace > 0 else rounded.up(found.upper_bound)
-    return f"{sums}. No such set can exceed {bound}: this one is within {percent_up(found.gap)} of the best possible."
+    within = f"this one is within {percent_up(found.gap)} of the best possible"
+    return f"{sums}. No such set, with as many features in each component, can exceed {bound}: {within}."
 
 
 def standing(facts: SetFacts) -> str:

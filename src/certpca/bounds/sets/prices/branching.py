@@ -1,9 +1,10 @@
 """Branch and bound over assignments: features are given to components, or to none, until prices prove enough.
 
-Every part that is visited gets prices, and search trees that prove a bound at these; it is closed where that is good
-enough, and else split. Components that differ much have prices at which many supports are worth nearly the same: giving
-away the dearest feature tells them apart, and what is left is easy. So parts are split for two reasons: because the
-linear program takes fractions of supports, or because its prices are hard to prove.
+Two things keep prices from proving a part: the linear program may take fractions of supports, or its prices are hard to
+prove. The program is solved in a fraction of a second, and search trees take many times as long. So where fractions are
+left the part is split at once, with no more than a glance at what its prices prove; trees are grown for parts that the
+program says they can close. Components that differ much have one price above all that a component is worth: there
+giving away that feature tells them apart, and what is left is easy.
 """
 
 import heapq
@@ -25,17 +26,17 @@ from certpca.runtime.arrays import Indices, Vector
 SPARE = 0.5  # share of what the bound may exceed the objective by that prices use up; the rest is for the trees
 ROUNDINGS = 1e-8  # share of the objective that a tree need not prove
 ACCURACY = 0.02  # of prices, as a share of the gap that is asked for
+LOOK, FALLING = 40, 0.7  # nodes, after which a tree must have brought down what it exceeds its aim by, to that share
 AGAIN = 3  # times that prices are found anew because a tree met a better support
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Nodes of a search tree, the same where a bound is `far` times as far off as it may be, and parts in all."""
+    """Nodes of a search tree, those of a glance, and parts in all."""
 
-    nodes: int = 40
-    few: int = 3
-    far: float = 20.0
-    parts: int = 2000
+    nodes: int = 400
+    glance: int = 1
+    parts: int = 5000
 
 
 @dataclass(slots=True, eq=False)
@@ -117,31 +118,57 @@ class AssignmentSearch:
 
     def _visit(self, part: Part) -> None:
         self.visited += 1
-        generated = self._generated(part)
-        for _ in range(AGAIN):
-            proof, met = self._proof(part.assignment, generated.priced)
-            if part.proof is None or proof.bound < part.proof.bound:
-                part.proof = proof
-            part.bound = min(part.bound, proof.bound)
-            if part.bound <= self.target or not met or self.late():
-                break
-            generated = self._generated(part)
-        if part.bound <= self.target or self.late():
-            return
-        feature = self._feature(part.assignment, generated)
+        generated = self.generation.run(part.assignment)
+        if generated.value > self.value * (1 + ROUNDINGS):
+            self._combine(generated)
+        feature = self._to_be_split(part.assignment, generated)
         if feature is None:
+            feature = self._closed(part)
+        else:
+            self._prove(part, generated.priced, self.effort.glance)
+        if feature is None or self.late():
             return
         none, into = part.assignment.split(feature)
         part.feature, part.none = feature, Part(none, part.bound)
         part.into = [(component, Part(inner, part.bound)) for component, inner in into]
+        expected = min(part.bound, max(generated.value, self.target))  # after better trees than those of a glance
         for number, inner in enumerate(part.parts()):
-            heapq.heappush(self._open, (-inner.bound, (self.visited << 8) + number, inner))
+            heapq.heappush(self._open, (-expected, (self.visited << 8) + number, inner))
 
-    def _generated(self, part: Part) -> Generated:
-        generated = self.generation.run(part.assignment)
-        if generated.value > self.value * (1 + ROUNDINGS):
-            self._combine(generated)
-        return self.generation.run(part.assignment, max(SPARE * (self.target - generated.value), 0.0))
+    def _to_be_split(self, assignment: Assignment, generated: Generated) -> int | None:
+        """Return the feature that must be given away before prices can prove enough, or None where they may."""
+        free = assignment.free(self.matrix.shape[0])
+        if generated.value > self.target:
+            return most_divided(generated.master.use, generated.taken, free.tolist())
+        dearest = self._dearest(assignment, generated)
+        if dearest is None or generated.priced.prices[dearest] <= generated.priced.worth.max():
+            return None
+        return dearest
+
+    def _closed(self, part: Part) -> int | None:
+        """Grow trees until they prove enough; where they do not, return the feature to give away."""
+        for _ in range(AGAIN):
+            generated = self._centred(part)
+            met = self._prove(part, generated.priced, self.effort.nodes)
+            if part.proved() <= self.target or not met or self.late():
+                break
+        if part.proved() <= self.target:
+            return None
+        divided = self._to_be_split(part.assignment, generated)
+        return self._dearest(part.assignment, generated) if divided is None else divided
+
+    def _centred(self, part: Part) -> Generated:
+        """Return prices that keep other supports as far below as what is spare allows."""
+        value = self.generation.run(part.assignment).value
+        return self.generation.run(part.assignment, max(SPARE * (self.target - value), 0.0))
+
+    def _prove(self, part: Part, priced: Priced, nodes: int) -> bool:
+        """Keep what search trees prove, if it is better; say whether one of them met a better support."""
+        proof, met = self._proof(part.assignment, priced, nodes)
+        if part.proof is None or proof.bound < part.proof.bound:
+            part.proof = proof
+        part.bound = min(part.bound, proof.bound)
+        return met
 
     def _combine(self, generated: Generated) -> None:
         """Take the best disjoint supports among all that were met."""
@@ -156,13 +183,13 @@ class AssignmentSearch:
                 ordered.append(self.pool.supports[chosen[place][1]])
             self.best, self.value = ordered, value
 
-    def _proof(self, assignment: Assignment, priced: Priced) -> tuple[Proof, bool]:
+    def _proof(self, assignment: Assignment, priced: Priced, nodes: int) -> tuple[Proof, bool]:
         """Bound what components are worth by search trees; say whether one of them met a better support."""
         spare = max(self.target - priced.bound, ROUNDINGS * self.value)
         tolerance = max(spare, self.target_gap * self.value * SPARE) / len(self.sparsities)
         bound, trees, met = float(priced.prices.sum()), [], False
         for slot, worth in zip(assignment.slots(), priced.worth, strict=True):
-            search, tree = self._searched(assignment, slot, priced.prices, tolerance)
+            search, tree = self._searched(assignment, slot, priced.prices, tolerance, worth, nodes)
             trees.append(search.certificate(tree))
             bound += slot.copies * tree.upper_bound
             if tree.value > worth + ROUNDINGS * self.value:
@@ -170,32 +197,31 @@ class AssignmentSearch:
         return Proof(priced, trees, bound), met
 
     def _searched(
-        self, assignment: Assignment, slot: Slot, prices: Vector, tolerance: float
+        self, assignment: Assignment, slot: Slot, prices: Vector, tolerance: float, worth: float, nodes: int
     ) -> tuple[TreeSearch, Tree]:
         size = self.matrix.shape[0]
         free, masks = assignment.free(size), self.pool.masks()
         search = TreeSearch(self.matrix, slot.sparsity, 0.0, prices=prices, tolerance=tolerance)
         known = np.flatnonzero(eligible(masks, slot, free))
-        worth = np.array(self.pool.values)[known] - masks[known] @ prices
+        values = np.array(self.pool.values)[known] - masks[known] @ prices
         inside = np.array(slot.inside, dtype=np.intp)
-        begin = self.pool.supports[int(known[worth.argmax()])] if known.size else inside
+        begin = self.pool.supports[int(known[values.argmax()])] if known.size else inside
         tree = search.start(begin, inside, free)
-        nodes = self.effort.nodes
-        while tree.open and tree.nodes < nodes and tree.upper_bound > tree.value + tolerance:
+        before = math.inf
+        while tree.open and tree.nodes < nodes and tree.upper_bound > tree.value + tolerance and not self.late():
             tree = search.step(tree, self.late)
-            if tree.upper_bound > tree.value + self.effort.far * tolerance:
-                nodes = self.effort.few
-            if self.late():
-                break
+            if tree.value > worth + tolerance:
+                break  # prices that take no account of that support are not worth a proof
+            if tree.nodes % LOOK == 0:
+                excess = tree.upper_bound - tree.value - tolerance
+                if excess > FALLING * before:
+                    break  # giving features away does more
+                before = excess
         return search, tree
 
-    def _feature(self, assignment: Assignment, generated: Generated) -> int | None:
-        """Return the feature to give away: one that fractions disagree about, or else the dearest."""
+    def _dearest(self, assignment: Assignment, generated: Generated) -> int | None:
+        """Return the free feature with the highest price, or None where no component can take one."""
         free = assignment.free(self.matrix.shape[0])
-        if generated.value > self.target:
-            divided = most_divided(generated.master.use, generated.taken, free.tolist())
-            if divided is not None:
-                return divided
         if free.size == 0 or all(slot.full for slot in assignment.slots()):
             return None
         return int(free[np.argmax(generated.priced.prices[free])])
