@@ -58,6 +58,12 @@ class SwapSearch:
         return self._loadings[np.argsort(self._members)]
 
     @property
+    def sorted(self) -> tuple[Indices, Vector]:
+        """The support and its loadings."""
+        order = np.argsort(self._members)
+        return self._members[order], self._loadings[order]
+
+    @property
     def width(self) -> int:
         """Number of features in the support."""
         return int(self._members.size)

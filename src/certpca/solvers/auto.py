@@ -42,13 +42,14 @@ ACCURACY_OF_FIRST = 1e-5  # and of the first, so that its eigenvalue need not be
 SOLVED_EXACTLY = 128  # features up to which LAPACK is quicker
 FOLLOWED = 32  # starts that have a product, after what all of them capture was compared
 STARTS_FROM_FILES = 48
+FEWEST_STARTS, STARTS_FOR_EACH = 64, 16  # at least, and at most for each of the disjoint supports that there can be
 FINALISTS_FROM_FILES = 3
 CUT_FROM_FILES = 4  # one start in so many is followed after each round over files
 WORTH_LOOKING = 1e-2  # what might be left beyond the leading eigenvector's support before it is improved,
 NOTHING_LEFT = 1e-5  # and once it is
-NEGLIGIBLE = 0.1  # variance of a feature, in units of what is captured by each of k, below which none starts
+SHARING = 0.5  # variance of features that are raced, in units of what each of k captures
 COPIES = 6  # one start more for each so many, of features that have near-copies
-AGREEING = 3  # starts that come to the best support before the search ends, where refitting takes a while
+ALIKE = 32  # supports that differ in fewer than one feature in so many go on as one
 CONTENDERS = 2  # features among which supports are improved, as a multiple of the sparsity
 FEWEST_CONTENDERS = 1000
 
@@ -168,12 +169,13 @@ class Auto:
     ) -> list[Indices]:
         """Return the supports that the best starts come to, among features of some variance.
 
-        Loadings of the optimum λ are at most σ_i / √λ, so that what has a variance far below λ / k hardly takes part.
+        Loadings of the optimum λ are at most σ_i / √λ, so that what has a variance far below λ / k hardly takes part;
+        the features of a support have λ / k or more on the average. Those left out can still be swapped in.
         """
-        among = np.arange(operator.size)
+        whole, among = operator.size, np.arange(operator.size)
         if not frugal and operator.size > EVERY_COLUMN:
             known = float(pairs.values[0]) * float(np.sort(pairs.vectors[:, 0] ** 2)[-sparsity:].sum())
-            among = np.flatnonzero(diagonal >= NEGLIGIBLE * max(known, diagonal.max()) / sparsity)
+            among = np.flatnonzero(diagonal >= SHARING * max(known, diagonal.max()) / sparsity)
         if 2 * max(among.size, sparsity) <= operator.size:
             among = among if among.size > sparsity else top_k(diagonal, 2 * sparsity)
             operator, diagonal = _formed(operator.restrict(among)), diagonal[among]
@@ -182,7 +184,10 @@ class Auto:
             among = np.arange(operator.size)
         race = self._race(operator, sparsity, frugal=frugal)
         race.run(self._starts(operator, sparsity, pairs, diagonal, rng, frugal=frugal), self.rounds, progress)
-        return [among[arrival.support] for arrival in race.best]
+        found = [arrival.support for arrival in race.best]
+        if among.size < whole and isinstance(operator, ExplicitOperator):  # most of the way costs next to nothing here
+            found = [search.support for search in self._polished(operator, found, diagonal, progress)]
+        return [among[support] for support in found]
 
     def _starts(
         self,
@@ -194,7 +199,9 @@ class Auto:
         *,
         frugal: bool,
     ) -> Iterator[Vector]:
-        starts = self.effort * (min(self.starts, STARTS_FROM_FILES) if frugal else self.starts)
+        enough = max(FEWEST_STARTS, STARTS_FOR_EACH * operator.size // sparsity)
+        enough = STARTS_FROM_FILES if frugal else self.starts if operator.size <= EVERY_COLUMN else enough
+        starts = self.effort * min(self.starts, enough)
         yield from starting_images(operator, pairs, diagonal, starts, rng)
         if operator.size > EVERY_COLUMN and not frugal:
             copies = near_copies(operator, pairs, diagonal, sparsity, starts // COPIES, rng)
@@ -212,25 +219,28 @@ class Auto:
     def _polished(
         self, operator: Operator, supports: list[Indices], diagonal: Vector, progress: Progress
     ) -> Iterator[SwapSearch]:
-        """Improve supports one after the other, until the best one is come by often enough."""
-        paths: dict[bytes, int] = {}  # supports on the way of each that was improved
-        best, leader, agreeing = -np.inf, 0, 0
-        for number, support in enumerate(supports):
-            if progress.exhausted:
-                return
-
-            def known(at: Indices, number: int = number) -> bool:
-                return paths.setdefault(at.tobytes(), number) != number
-
-            search = polished(SwapSearch(operator, support, diagonal, progress.late), progress, known)
-            end = paths.setdefault(search.support.tobytes(), number)  # cut short it may be anywhere
-            if search.objective > best * (1 + 1e-12) and end == number:
-                best, leader, agreeing = search.objective, number, 1
-            elif end == leader:
-                agreeing += 1
-            yield search
-            if agreeing >= AGREEING * self.effort and support.size > DENSE_SUPPORT:
-                return
+        """Improve supports together, one product for all at a time; those that meet go on as one."""
+        seen: set[bytes] = set()
+        active: list[tuple[SwapSearch, int]] = []
+        for support in _apart(supports, ALIKE * self.effort):
+            if active and progress.exhausted:
+                break
+            search = SwapSearch(operator, support, diagonal, progress.late)
+            active.append((search, search.at_once))
+        while active and not progress.exhausted:
+            images = operator.images(*(np.array(part) for part in zip(*(search.sorted for search, _ in active))))
+            going = []
+            for (search, together), image in zip(active, images, strict=True):
+                search.look(image)
+                together = search.move(together)  # noqa: PLW2901
+                key = search.support.tobytes()
+                if together and progress.tick(search.objective) and key not in seen:
+                    going.append((search, together))
+                else:
+                    yield search
+                seen.add(key)
+            active = going
+        yield from (search for search, _ in active)
 
     def _polished_together(
         self, operator: Operator, supports: list[Indices], diagonal: Vector, progress: Progress
@@ -269,6 +279,16 @@ class Auto:
         matrix, places = ExplicitOperator(operator.submatrix(near), None), np.searchsorted(near, search.support)
         inside = polished(SwapSearch(matrix, places, diagonal[near], progress.late), progress)
         return SwapSearch(operator, near[inside.support], diagonal, progress.late)
+
+
+def _apart(supports: list[Indices], alike: int) -> list[Indices]:
+    """Return those that differ from all before them in more than one feature in so many."""
+    kept: list[Indices] = []
+    for support in supports:
+        near = support.size - support.size // alike
+        if all(np.intersect1d(support, other, assume_unique=True).size < near for other in kept):
+            kept.append(support)
+    return kept
 
 
 def _formed(operator: Operator) -> Operator:
