@@ -15,7 +15,9 @@ from benchmarks.peers.problem import centred, load
 from benchmarks.peers.timing import Effort, NotAvailable
 
 
-def work(solver: str, problem: Path, loadings: Path, sparsity: int, effort: Effort, memory: int, seconds: int) -> dict[str, object]:
+def work(
+    solver: str, problem: Path, loadings: Path, sparsity: int, effort: Effort, memory: int, seconds: int
+) -> dict[str, object]:
     """Solve; loadings go to a file, numbers are returned."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))  # of what it starts, too: each for itself

@@ -11,7 +11,6 @@ c² > (μ − p)(μ − q). Since |A_ij| ≤ √(A_ii A_jj), most positions i an
 that test before any column of A is looked at.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,12 +55,6 @@ class SwapSearch:
     def loadings(self) -> Vector:
         """The loadings, in the order of the support."""
         return self._loadings[np.argsort(self._members)]
-
-    @property
-    def sorted(self) -> tuple[Indices, Vector]:
-        """The support and its loadings."""
-        order = np.argsort(self._members)
-        return self._members[order], self._loadings[order]
 
     @property
     def width(self) -> int:
@@ -175,13 +168,10 @@ class SwapSearch:
         return True
 
 
-def polished(search: SwapSearch, progress: Progress, known: Callable[[Indices], bool] = lambda _: False) -> SwapSearch:
-    """Threshold while that helps, then swap; several swaps at a time while that works.
-
-    It ends at a support that is `known`, from where others have gone on before.
-    """
+def polished(search: SwapSearch, progress: Progress) -> SwapSearch:
+    """Threshold while that helps, then swap; several swaps at a time while that works."""
     together = search.at_once
-    while together and not known(search.support):
+    while together:
         together = search.move(together)
         if together and not progress.tick(search.objective):
             break
