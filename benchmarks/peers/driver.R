@@ -1,5 +1,5 @@
-# Solve again and again in one R process: a penalty on each line of standard input, the seconds on standard output,
-# the loadings in a file. Arguments: folder with the data, sparsity. The folder's fit.R defines fit(x, sparsity, penalty).
+# Solve again and again in one R process: a penalty on each line of standard input, the seconds of
+# processor and wall on standard output, the loadings in a file. Arguments: folder with the data, sparsity. The folder's fit.R defines fit(x, sparsity, penalty).
 arguments <- commandArgs(trailingOnly = TRUE)
 folder <- arguments[1]
 sparsity <- as.integer(arguments[2])
@@ -34,11 +34,11 @@ requests <- file("stdin", "r")
 while (length(request <- readLines(requests, 1)) == 1) {
   said <- tryCatch({
     set.seed(0)
-    start <- Sys.time()
+    start <- proc.time()
     loadings <- suppressWarnings(fit(x, sparsity, as.numeric(request)))
-    seconds <- as.numeric(difftime(Sys.time(), start, units = "secs"))
+    taken <- proc.time() - start
     writeBin(as.double(loadings), file.path(folder, "loadings"))
-    sprintf("%.9f %.0f", seconds, peak())
+    sprintf("%.9f %.9f %.0f", taken[[1]] + taken[[2]], taken[[3]], peak())
   }, error = function(problem) paste("error:", gsub("\n", " ", conditionMessage(problem))))
   cat(said, "\n", sep = "")
   flush(stdout())

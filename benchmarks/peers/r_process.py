@@ -1,6 +1,7 @@
 """R packages as peers: one R process for each run, data through binary files, times taken by R itself."""
 
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from benchmarks.peers.problem import Matrix, Problem
-from benchmarks.peers.timing import Answer, Clocked, Effort, NotAvailable, timed, tuned
+from benchmarks.peers.timing import OUT_OF_TIME, Answer, Clocked, Effort, NotAvailable, timed, tuned
 
 DRIVER = Path(__file__).with_name("driver.R")
 BLOCK = 512  # columns written at a time
@@ -32,16 +33,18 @@ class Session:
         with suppress(BrokenPipeError):  # what R said before it ended is the better message
             self.process.stdin.write(f"{float(penalty)!r}\n")
             self.process.stdin.flush()
-        seconds, peak = self._answer().split()
+        processor, wall, peak = self._answer().split()
         self.peak_bytes = int(peak)
         loadings: Matrix = np.fromfile(self.folder / "loadings")
-        return Clocked(loadings, float(seconds))
+        return Clocked(loadings, float(processor), float(wall))
 
     def _answer(self) -> str:
         assert self.process.stdout is not None
         assert self.process.stderr is not None
         line = self.process.stdout.readline().strip()
         if not line:
+            if self.process.wait() == -signal.SIGXCPU:
+                raise TimeoutError(OUT_OF_TIME)
             line = (self.process.stderr.read().strip().splitlines() or ["R ended without a word"])[-1]
         if line != "ready" and not line[:1].isdigit():
             # R's wording for memory is told to the runner in its own.

@@ -32,6 +32,7 @@ WALK_WIDTH = 4  # vectors of a block where reading costs more than multiplying
 PRODUCTS = 8  # from which leading directions of sample space are found,
 SPARE = 2.0  # and vectors multiplied for each of them
 FAR_APART = 1e-2  # smallest angle, about, of directions that a Cholesky factor makes orthonormal in single precision
+FEWER = 4  # times as many features as samples, from which exact eigenvectors are found by these
 TINY = 32  # order up to which all eigenvectors are found sooner than some
 DENSE_SUPPORT = 512  # up to here the eigenvector on a support comes from LAPACK
 
@@ -107,13 +108,22 @@ def _largest_pairs(matrix: Vector, count: int) -> tuple[Vector, Vector]:
 
 
 def _exact(operator: Operator, count: int, limit: int = EXACT_LIMIT) -> Eigenpairs:
+    if operator.rows is not None and count < operator.rows <= min(limit, operator.size // FEWER):
+        found = _exact_by_samples(operator, count)
+        if operator.size > limit or found.values[-1] > found.values[0] * math.sqrt(np.finfo(float).eps):
+            return found
     if operator.size <= limit:
         matrix = operator.submatrix(np.arange(operator.size))
         return Eigenpairs(*_largest_pairs(matrix, count), np.finfo(float).eps)
-    factor = operator.factor()
-    if factor.depth > limit:
+    if operator.factor().depth > limit:
         msg = f"exact eigenvectors need a size or a depth up to {limit}; use method='krylov'"
         raise InvalidProblemError(msg)
+    return _exact_by_samples(operator, count)
+
+
+def _exact_by_samples(operator: Operator, count: int) -> Eigenpairs:
+    """Find eigenvectors through FFᵀ; those of eigenvalue zero are left at zero."""
+    factor = operator.factor()
     gram, width = _gram(operator, factor)
     count = min(count, factor.depth)
     values, left = _largest_pairs(gram, count)

@@ -11,7 +11,6 @@ c² > (μ − p)(μ − q). Since |A_ij| ≤ √(A_ii A_jj), most positions i an
 that test before any column of A is looked at.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -169,13 +168,10 @@ class SwapSearch:
         return True
 
 
-def polished(search: SwapSearch, progress: Progress, known: Callable[[Indices], bool] = lambda _: False) -> SwapSearch:
-    """Threshold while that helps, then swap; several swaps at a time while that works.
-
-    It ends at a support that is `known`, from where others have gone on before.
-    """
+def polished(search: SwapSearch, progress: Progress) -> SwapSearch:
+    """Threshold while that helps, then swap; several swaps at a time while that works."""
     together = search.at_once
-    while together and not known(search.support):
+    while together:
         together = search.move(together)
         if together and not progress.tick(search.objective):
             break

@@ -131,24 +131,24 @@ class Race:
             runners = Runners.thresholded(images[ahead], self._sparsity)
 
     def _note(self, runners: Runners, values: Vector) -> None:
-        for value, support in zip(values, runners.supports, strict=True):
+        """Remember the best of a round; others of it have enough better ones beside them never to be asked for."""
+        for row in _largest(values, self._finalists):
+            support = runners.supports[row]
             key = support.tobytes()
-            if key not in self._best or value > self._best[key].value:
-                self._best[key] = Arrival(float(value), support)
-        if len(self._best) > 16 * self._finalists:
-            kept = sorted(self._best.items(), key=lambda item: -item[1].value)[: 8 * self._finalists]
-            self._best = dict(kept)
+            if key not in self._best or values[row] > self._best[key].value:
+                self._best[key] = Arrival(float(values[row]), support)
 
     @staticmethod
     def _fresh(runners: Runners, seen: set[bytes]) -> Runners:
         """Return those on supports where nobody was before: starts that met are followed once, those that stay end."""
+        supports = np.ascontiguousarray(runners.supports)
+        keys = supports.view(np.dtype((np.void, supports.itemsize * supports.shape[1]))).ravel().tolist()
         first = []
-        for row, support in enumerate(runners.supports):
-            key = support.tobytes()
+        for row, key in enumerate(keys):
             if key not in seen:
                 seen.add(key)
                 first.append(row)
-        return runners.take(np.array(first, dtype=np.intp))
+        return runners if len(first) == len(keys) else runners.take(np.array(first, dtype=np.intp))
 
 
 def _largest(values: Vector, count: int) -> Indices:

@@ -1,10 +1,10 @@
 """The default: a quick answer first, then many cheap starts, alternating thresholding, swaps.
 
 All starts (`search/starts.py`) are thresholded together. What each captures is half a product with the data; the most
-promising then have a few rounds of products, fewer after each (`search/thresholding.py`). The best few supports are
-refitted, thresholded again and improved by swaps until nothing helps. The search ends when that comes back to the best
-support known from other starts, where refitting takes a while; `effort` says how often, and how many starts there are.
-It does not begin where a bound by the spectrum says that the leading eigenvector leaves next to nothing.
+promising then have a few rounds of products, fewer after each (`search/thresholding.py`), among the features whose
+variance lets them carry a share. The best few supports are refitted, thresholded again and improved by swaps until
+nothing helps, all with the same products; nearly the same ones go on as one. `effort` says how many there are of all.
+The search does not begin where a bound by the spectrum says that the leading eigenvector leaves next to nothing.
 
 Small matrices are formed, and searched from every feature to the end. Large data that stay in a file are walked over
 by every product, so there the search starts from fewer places, only the better quarter goes on after each round, and
@@ -31,7 +31,7 @@ from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidProblemError
 from certpca.runtime.limits import limits
 from certpca.search.constrained import ConstrainedSearch
-from certpca.search.krylov import DENSE_SUPPORT, ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
+from certpca.search.krylov import ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
 from certpca.search.starts import EVERY_COLUMN, near_copies, scaled_columns, starting_images
 from certpca.search.swaps import SwapSearch, polished
 from certpca.search.thresholding import Race
@@ -39,16 +39,18 @@ from certpca.solvers.base import ALL_CONSTRAINTS, register
 
 ACCURACY = 1e-2  # of eigenvectors to start from,
 ACCURACY_OF_FIRST = 1e-5  # and of the first, so that its eigenvalue need not be found again
-SOLVED_EXACTLY = 128  # features up to which LAPACK is quicker
+SOLVED_EXACTLY, FEW_SAMPLES = 128, 64  # features, or samples, up to which LAPACK is quicker
 FOLLOWED = 32  # starts that have a product, after what all of them capture was compared
 STARTS_FROM_FILES = 48
+FEWEST_STARTS, STARTS_FOR_EACH = 64, 16  # at least, and at most for each of the disjoint supports that there can be
 FINALISTS_FROM_FILES = 3
 CUT_FROM_FILES = 4  # one start in so many is followed after each round over files
 WORTH_LOOKING = 1e-2  # what might be left beyond the leading eigenvector's support before it is improved,
 NOTHING_LEFT = 1e-5  # and once it is
-NEGLIGIBLE = 0.1  # variance of a feature, in units of what is captured by each of k, below which none starts
+LITTLE_DATA, MORE_STARTS = 2**18, 4  # numbers up to which products cost next to nothing, and how many times more start
+SHARING = 0.5  # variance of features that are raced, in units of what each of k captures
 COPIES = 6  # one start more for each so many, of features that have near-copies
-AGREEING = 3  # starts that come to the best support before the search ends, where refitting takes a while
+ALIKE = 32  # supports that differ in fewer than one feature in so many go on as one
 CONTENDERS = 2  # features among which supports are improved, as a multiple of the sparsity
 FEWEST_CONTENDERS = 1000
 
@@ -69,7 +71,7 @@ class Auto:
     finalists
         Supports that are refitted and improved by swaps, at most. One step is one round or one improvement.
     effort
-        How often as much is tried: starts, those that are followed, finalists, and how many of these must agree.
+        How often as much is tried: starts, those that are followed, finalists, and how alike these may be.
     """
 
     eigenvectors: int = 8
@@ -102,8 +104,9 @@ class Auto:
         if progress.late():
             return Candidate(_of_a_column(operator, sparsity), Status.OUT_OF_BUDGET, largest_eigenvalue=math.nan)
         frugal = operator.cost.dear
-        operator = _formed(operator)
-        pairs = self._eigenpairs(operator, rng, progress, frugal=frugal)
+        given, operator = operator, _formed(operator)
+        few_samples = (given.rows or given.size) <= FEW_SAMPLES
+        pairs = self._eigenpairs(given if few_samples else operator, rng, progress, frugal=frugal)
         value = float(pairs.values[0])
         if value <= 0.0:
             return Candidate(np.arange(sparsity), Status.CONVERGED, largest_eigenvalue=0.0)
@@ -126,7 +129,9 @@ class Auto:
         self, operator: Operator, rng: np.random.Generator, progress: Progress, *, frugal: bool
     ) -> Eigenpairs:
         count, first = self.eigenvectors, ACCURACY if frugal else ACCURACY_OF_FIRST
-        if operator.size <= SOLVED_EXACTLY and not operator.cost.reads:
+        if not operator.cost.reads and (
+            operator.size <= SOLVED_EXACTLY or count < (operator.rows or operator.size) <= FEW_SAMPLES
+        ):
             return leading_eigenpairs(operator, count, method="exact")
         return leading_eigenpairs(
             operator, count, accuracy=ACCURACY, accuracy_of_first=first, rng=rng, late=progress.late
@@ -168,12 +173,13 @@ class Auto:
     ) -> list[Indices]:
         """Return the supports that the best starts come to, among features of some variance.
 
-        Loadings of the optimum λ are at most σ_i / √λ, so that what has a variance far below λ / k hardly takes part.
+        Loadings of the optimum λ are at most σ_i / √λ, so that what has a variance far below λ / k hardly takes part;
+        the features of a support have λ / k or more on the average. Those left out can still be swapped in.
         """
-        among = np.arange(operator.size)
+        whole, among = operator.size, np.arange(operator.size)
         if not frugal and operator.size > EVERY_COLUMN:
             known = float(pairs.values[0]) * float(np.sort(pairs.vectors[:, 0] ** 2)[-sparsity:].sum())
-            among = np.flatnonzero(diagonal >= NEGLIGIBLE * max(known, diagonal.max()) / sparsity)
+            among = np.flatnonzero(diagonal >= SHARING * max(known, diagonal.max()) / sparsity)
         if 2 * max(among.size, sparsity) <= operator.size:
             among = among if among.size > sparsity else top_k(diagonal, 2 * sparsity)
             operator, diagonal = _formed(operator.restrict(among)), diagonal[among]
@@ -182,7 +188,10 @@ class Auto:
             among = np.arange(operator.size)
         race = self._race(operator, sparsity, frugal=frugal)
         race.run(self._starts(operator, sparsity, pairs, diagonal, rng, frugal=frugal), self.rounds, progress)
-        return [among[arrival.support] for arrival in race.best]
+        found = [arrival.support for arrival in race.best]
+        if among.size < whole and isinstance(operator, ExplicitOperator):  # most of the way costs next to nothing here
+            found = [search.support for search in self._polished(operator, found, diagonal, progress)]
+        return [among[support] for support in found]
 
     def _starts(
         self,
@@ -194,9 +203,12 @@ class Auto:
         *,
         frugal: bool,
     ) -> Iterator[Vector]:
-        starts = self.effort * (min(self.starts, STARTS_FROM_FILES) if frugal else self.starts)
+        many = operator.size > EVERY_COLUMN
+        enough = max(FEWEST_STARTS, STARTS_FOR_EACH * operator.size // sparsity) if many else self.starts
+        starts = self.effort * min(self.starts, STARTS_FROM_FILES if frugal else enough)
+        starts *= _times_more(operator) if many and not frugal else 1
         yield from starting_images(operator, pairs, diagonal, starts, rng)
-        if operator.size > EVERY_COLUMN and not frugal:
+        if many and not frugal:
             copies = near_copies(operator, pairs, diagonal, sparsity, starts // COPIES, rng)
             yield scaled_columns(operator, copies, diagonal)
 
@@ -207,30 +219,33 @@ class Auto:
             return Race(operator, sparsity, few * self.effort, operator.size, CUT_FROM_FILES)
         if operator.size <= EVERY_COLUMN:
             return Race(operator, sparsity, self.finalists * self.effort, operator.size + self.starts, cut=1)
-        return Race(operator, sparsity, self.finalists * self.effort, FOLLOWED * self.effort)
+        return Race(operator, sparsity, self.finalists * self.effort, FOLLOWED * self.effort * _times_more(operator))
 
     def _polished(
         self, operator: Operator, supports: list[Indices], diagonal: Vector, progress: Progress
     ) -> Iterator[SwapSearch]:
-        """Improve supports one after the other, until the best one is come by often enough."""
-        paths: dict[bytes, int] = {}  # supports on the way of each that was improved
-        best, leader, agreeing = -np.inf, 0, 0
-        for number, support in enumerate(supports):
-            if progress.exhausted:
-                return
-
-            def known(at: Indices, number: int = number) -> bool:
-                return paths.setdefault(at.tobytes(), number) != number
-
-            search = polished(SwapSearch(operator, support, diagonal, progress.late), progress, known)
-            end = paths.setdefault(search.support.tobytes(), number)  # cut short it may be anywhere
-            if search.objective > best * (1 + 1e-12) and end == number:
-                best, leader, agreeing = search.objective, number, 1
-            elif end == leader:
-                agreeing += 1
-            yield search
-            if agreeing >= AGREEING * self.effort and support.size > DENSE_SUPPORT:
-                return
+        """Improve supports together, one product for all at a time; those that meet go on as one."""
+        seen: set[bytes] = set()
+        active: list[tuple[SwapSearch, int]] = []
+        for support in _apart(supports, ALIKE * self.effort):
+            if active and progress.exhausted:
+                break
+            search = SwapSearch(operator, support, diagonal, progress.late)
+            active.append((search, search.at_once))
+        while active and not progress.exhausted:
+            images = _images(operator, [search for search, _ in active])
+            going = []
+            for (search, together), image in zip(active, images, strict=True):
+                search.look(image)
+                together = search.move(together)  # noqa: PLW2901
+                key = search.support.tobytes()
+                if together and progress.tick(search.objective) and key not in seen:
+                    going.append((search, together))
+                else:
+                    yield search
+                seen.add(key)
+            active = going
+        yield from (search for search, _ in active)
 
     def _polished_together(
         self, operator: Operator, supports: list[Indices], diagonal: Vector, progress: Progress
@@ -242,8 +257,7 @@ class Auto:
                 break
             active.append(SwapSearch(operator, support, diagonal, progress.late))
         while active:
-            loadings = np.array([search.loadings for search in active])
-            images = operator.images(np.array([search.support for search in active]), loadings)
+            images = _images(operator, active)
             going = []
             for search, image in zip(active, images, strict=True):
                 before = search.objective
@@ -269,6 +283,27 @@ class Auto:
         matrix, places = ExplicitOperator(operator.submatrix(near), None), np.searchsorted(near, search.support)
         inside = polished(SwapSearch(matrix, places, diagonal[near], progress.late), progress)
         return SwapSearch(operator, near[inside.support], diagonal, progress.late)
+
+
+def _images(operator: Operator, searches: list[SwapSearch]) -> Vector:
+    """Multiply the matrix by the loadings of all."""
+    loadings = np.array([search.loadings for search in searches])
+    return operator.images(np.array([search.support for search in searches]), loadings)
+
+
+def _times_more(operator: Operator) -> int:
+    """Return how many times as many starts there are where products cost little."""
+    return MORE_STARTS if operator.numbers <= LITTLE_DATA else 1
+
+
+def _apart(supports: list[Indices], alike: int) -> list[Indices]:
+    """Return those that differ from all before them in more than one feature in so many."""
+    kept: list[Indices] = []
+    for support in supports:
+        near = support.size - support.size // alike
+        if all(np.intersect1d(support, other, assume_unique=True).size < near for other in kept):
+            kept.append(support)
+    return kept
 
 
 def _formed(operator: Operator) -> Operator:
