@@ -2,8 +2,7 @@
 # # Cells: AnnData and scanpy's places
 #
 # 600 cells of three types, 1,500 genes, drawn as counts: two of the types have ten marker genes each. The object is
-# what scanpy
-# works on.
+# what scanpy works on.
 
 # %%
 import anndata
