@@ -25,6 +25,7 @@ print(cohort.shape, "after the filter")
 # %%
 solution = certpca.solve(cohort, 12, certify=True, missing="mean", target_gap=0.02, time_limit=60)
 print(solution)
+print(f"no twelve markers capture more than {solution.upper_bound:.4f}: a gap of at most {solution.gap:.1%}")
 panel = certpca.marker_panel(solution, cohort, missing="mean")
 print(f"{int(np.asarray(panel.proved).sum())} of {panel.size} markers are proved to be in every best choice")
 

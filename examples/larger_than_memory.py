@@ -42,8 +42,8 @@ print(proof.matrix)
 print(f"no {proof.sparsity} features capture more than {proof.upper_bound:.3f}; these capture {proof.objective:.3f}")
 
 # %% [markdown]
-# How few features tell as much? A path takes hardly more walks than one component, as what is known of one sparsity
-# serves the next:
+# How few features tell as much? What is known of one sparsity serves the next, so that a path takes fewer walks than as
+# many calls:
 
 # %%
 before = data.passes

@@ -43,6 +43,7 @@ for topic in topics.components:
 # %%
 first = certpca.solve(articles, 8, certify=True, target_gap=0.05, time_limit=60)
 print(first)
+print(f"no eight words capture more than {first.upper_bound:.5f}: a gap of at most {first.gap:.1%}")
 
 # %% [markdown]
 # Topics know nothing of modules, and yet each lives in one or two of them: the share of each topic's largest scores.
