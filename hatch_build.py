@@ -1,9 +1,11 @@
 """What a registry shows: the address of the repository, and a README whose links lead there.
 
-The address is in one place, `[tool.certpca]` of pyproject.toml. While it is empty there are no URLs, and links to
-files, which lead nowhere on a registry, become plain text.
+The address is in one place, `[tool.certpca]` of pyproject.toml; CERTPCA_ADDRESS in the environment takes its place, for
+those who release from a fork. While it is empty there are no URLs, and links to files, which lead nowhere on a
+registry, become plain text.
 """
 
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -12,6 +14,9 @@ from typing import Any
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|`[^`]*`)*)\]\((?!https?:|#)([^)]*)\)")
+
+
+CLONED = "<address of this repository>"
 
 
 def readme(text: str, address: str, files: str) -> str:
@@ -23,7 +28,7 @@ def readme(text: str, address: str, files: str) -> str:
             return f"{picture}[{words}]({files.format(address=address, kind='raw' if picture else 'blob', path=path)})"
         return "" if picture else words
 
-    return LINK.sub(link, text)
+    return LINK.sub(link, text.replace(CLONED, address or CLONED))
 
 
 def urls(address: str, files: str) -> dict[str, str]:
@@ -41,6 +46,7 @@ class AddressHook(MetadataHookInterface):
         """Add both to the metadata."""
         root = Path(self.root)
         ours = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["certpca"]
-        text = readme((root / "README.md").read_text(encoding="utf-8"), ours["address"], ours["files"])
+        address = os.environ.get("CERTPCA_ADDRESS", ours["address"]).rstrip("/")
+        text = readme((root / "README.md").read_text(encoding="utf-8"), address, ours["files"])
         metadata["readme"] = {"content-type": "text/markdown", "text": text}
-        metadata["urls"] = urls(ours["address"], ours["files"])
+        metadata["urls"] = urls(address, ours["files"])

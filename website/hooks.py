@@ -1,12 +1,13 @@
 """What MkDocs calls while it builds the site (mkdocs.yml names this file)."""
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 
-from website import dialect, mathematics, mentions, public_names, repository_links
+from website import dialect, examples, executed_examples, mathematics, mentions, public_names, repository_links
 from website.repository_links import ROOT
 
 ALWAYS = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md", "LICENSE")
@@ -16,16 +17,18 @@ FONT = "assets/fonts/DejaVuSans.ttf"  # has the signs of mathematics that fonts 
 def on_config(config: Any) -> Any:
     """Show where the repository is, if that is known."""
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["certpca"]
-    config.repo_url = ours["address"] or None
+    config.repo_url = os.environ.get("CERTPCA_ADDRESS", ours["address"]) or None
     config.edit_uri = None
     return config
 
 
 def on_files(files: Files, *, config: Any) -> Files:
-    """Add what is not in docs/: the reference, files that pages link to, and a font."""
+    """Add what is not in docs/: the reference, examples, files that pages link to, and a font."""
     for page in public_names.GROUPS:
         files.append(File.generated(config, f"api/{page}.md", content=public_names.page_text(page)))
     files.append(File.generated(config, "api/index.md", content=public_names.index_text()))
+    for name, content in executed_examples.made(examples.names()).items():
+        files.append(File.generated(config, f"examples/{name}", content=content))
     wanted = {name for name in ALWAYS if (ROOT / name).is_file()}
     for file in files.documentation_pages():
         if not file.src_uri.startswith("api/"):

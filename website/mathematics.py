@@ -2,7 +2,15 @@
 
 import re
 
-PAGES = {"mathematics.md", "certificates.md", "branching.md", "semidefinite.md", "format.md", "constraints.md"}
+PAGES = {
+    "mathematics.md",
+    "certificates.md",
+    "branching.md",
+    "semidefinite.md",
+    "format.md",
+    "constraints.md",
+    "geometry.md",
+}
 # Indices of more than one letter; all others are one letter: a_ia_i is a product.
 LONG = "max|min|SS|TT|MM|NN|MJ|ii|ij|ji|jj|jl|if|in"
 INDEX = re.compile(rf"(?<=[\w)\]‖|'\u0303])_(\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}|(?:{LONG})|[^\W_])")

@@ -12,11 +12,15 @@ FENCED = re.compile(r"(```.*?```)", re.DOTALL)
 
 def repository_path(page: str) -> str:
     """Return where a page of the site stands in the repository."""
+    if page.startswith("examples/"):
+        return page.removesuffix(".md") + ".py"
     return page.removeprefix(f"{COPIES}/") if page.startswith(f"{COPIES}/") else f"docs/{page}"
 
 
 def site_path(path: str) -> str:
-    """Return where the site has a file of the repository."""
+    """Return where the site has a file of the repository; of an example it has a page."""
+    if path.startswith("examples/"):
+        return path.removesuffix(".py") + ".md"
     return path.removeprefix("docs/") if path.startswith("docs/") else f"{COPIES}/{path}"
 
 
@@ -38,7 +42,7 @@ def rewritten(markdown: str, page: str) -> str:
 def targets(markdown: str, page: str) -> set[str]:
     """Return the files outside docs/ that a page links to, as paths of the repository."""
     found = (_target(link[2], page) for part in FENCED.split(markdown)[::2] for link in LINK.finditer(part))
-    return {path for path in found if path is not None and not path.startswith("docs/")}
+    return {path for path in found if path is not None and not path.startswith(("docs/", "examples/"))}
 
 
 def _target(address: str, page: str) -> str | None:

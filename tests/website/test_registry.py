@@ -24,7 +24,20 @@ def test_with_an_address_all_links_lead_there():
     assert "](https://forge.example/us/certpca/blob/main/docs/start.md)" in shown
     assert "](https://forge.example/us/certpca/raw/main/docs/figures/certified_path.png)" in shown
     assert not re.findall(r"\]\((?!https?:)", shown)
+    assert "git clone https://forge.example/us/certpca certpca" in shown
     assert "Source" in hatch_build.urls("https://forge.example/us/certpca", FILES)
+
+
+def test_the_environment_has_the_last_word_on_the_address(monkeypatch):
+    hook = hatch_build.AddressHook(str(ROOT), {})
+    for address in ("", "https://forge.example/fork/certpca"):
+        monkeypatch.setenv("CERTPCA_ADDRESS", address)
+        metadata: dict[str, dict[str, str]] = {}
+        hook.update(metadata)
+        assert metadata["urls"].get("Source", "") == address
+        assert ("](https://forge.example/fork/certpca/raw/main/docs/figures/" in metadata["readme"]["text"]) == bool(
+            address
+        )
 
 
 def test_links_in_the_readme_exist():

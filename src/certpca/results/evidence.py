@@ -20,6 +20,7 @@ from typing import IO, Any
 import numpy as np
 
 from certpca.results.evidence_forms import MOST_ARRAYS, Form, form_of
+from certpca.runtime.array_archive import write_arrays
 from certpca.runtime.errors import DataFileError, InvalidDataError
 
 # Where kinds declare their evidence: named, as it stands above this room.
@@ -35,7 +36,7 @@ TYPES = {"f": ("<f4", "<f8"), "i": ("|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<
 
 def write_evidence(stream: IO[bytes], evidence: Mapping[str, Any]) -> str:
     """Write arrays and return the digest of what was written."""
-    np.savez(stream, allow_pickle=False, **{name: np.asarray(value) for name, value in evidence.items()})
+    write_arrays(stream, {name: np.asarray(value) for name, value in evidence.items()})
     stream.seek(0)
     return digest_of(stream)
 

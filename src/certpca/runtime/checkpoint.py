@@ -25,6 +25,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from certpca.runtime.array_archive import write_arrays
 from certpca.runtime.atomic_write import UNFINISHED, write_bytes_whole, write_text_whole
 from certpca.runtime.errors import DataFileError
 from certpca.runtime.packing import Adopt, Kept, packed, rebuilt, unpacked
@@ -222,7 +223,7 @@ class _Folder:
         named = {f"array{number}": array for number, array in enumerate(arrays)}
 
         def write(stream: IO[bytes]) -> None:
-            np.savez(stream, allow_pickle=False, plain=np.frombuffer(plain, dtype=np.uint8), **named)
+            write_arrays(stream, {"plain": np.frombuffer(plain, dtype=np.uint8), **named})
 
         try:
             write_bytes_whole(self._path / (name + ENDING), write)

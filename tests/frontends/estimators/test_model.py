@@ -2,7 +2,6 @@
 
 import pickle
 
-import anndata as ad
 import numpy as np
 import pandas as pd
 import pytest
@@ -165,6 +164,7 @@ def test_annotated_data_and_files_are_samples_too(data, tmp_path):
     frame = pd.DataFrame(data, columns=names)
     model = SparsePCA(n_components=2, sparsity=3, scale=True).fit(frame)
     expected = model.transform(frame)
+    ad = pytest.importorskip("anndata")
     cells = ad.AnnData(data)
     cells.var_names = names
     again = SparsePCA(n_components=2, sparsity=3, scale=True).fit(cells)
@@ -190,6 +190,7 @@ def test_annotated_data_and_files_are_samples_too(data, tmp_path):
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::UserWarning")
 def test_kernels_take_annotated_data_and_refuse_files(data, tmp_path):
+    ad = pytest.importorskip("anndata")
     scores = SparseKernelPCA(sparsity=5).fit_transform(ad.AnnData(data))
     np.testing.assert_allclose(scores, SparseKernelPCA(sparsity=5).fit_transform(data))
     np.save(tmp_path / "data.npy", data)
