@@ -107,6 +107,10 @@ class ProofCosts:
         work = self.depth * self.size * (self.depth + 8.0 * width) + 6.0 * self.depth**3
         return self._seconds(work + 2.0 * walks * self.depth * self.size * width, PER_VALUE * self.depth * self.size)
 
+    def level_again(self) -> float:
+        """Return the seconds for a level that the checker remembers, and another sparsity."""
+        return self._seconds(2 * (EIGENVALUES + CHOLESKY) * self.depth**3)
+
     def level_random(self, width: int, walks: int = 0) -> float:
         """Return the seconds for a level on so many directions that is proved by random vectors, and for walks."""
         entries = 1.0 * self.depth * self.size
