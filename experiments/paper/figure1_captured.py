@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from experiments.paper import figures, page
+from experiments.paper import curves, figures, page
 from experiments.paper.cases import CASES
 from experiments.paper.curves import of_case
+from experiments.parallel import Job
 from experiments.running import Run
 
 TITLE = "Figure 1: f against sparsity, genotypes and gene expression"
-SHOWN = ("simulated", "chr1", "bladder")
+SHOWN = ("simulated", "simulated2", "chr1", "bladder")
 NEEDS = tuple(folder for key in SHOWN for folder in CASES[key].needs)
 INTRODUCTION = [
     "The paper shows HGDP/HapMap chromosomes 1 and 2 and GSE10072. Here: a simulation in the exact shape of its",
@@ -16,6 +17,11 @@ INTRODUCTION = [
     "the same chip as GSE10072. Other sparsities are the paper's shares of the number of features, and a few small",
     "ones for expression.",
 ]
+
+
+def jobs(quick: bool) -> list[Job]:
+    """Return what can be computed side by side."""
+    return curves.jobs(SHOWN, quick)
 
 
 def compute(run: Run) -> list[dict[str, Any]]:
