@@ -180,8 +180,8 @@ def _other_epsilons(cases: list[dict[str, Any]]) -> list[str]:
     verdict = (
         "There are data with fewer loadings than features, so the remark does not hold for all of them."
         if narrow
-        else "Everywhere that is more loadings than there are features, so the remark holds in effect: no sparse vector "
-        "is promised anything."
+        else "Everywhere that is more loadings than there are features, so the remark holds in effect: no sparse "
+        "vector is promised anything."
     )
     return [
         'The paper says that using other ε between zero and one "does not change the findings". The theorem of',

@@ -217,7 +217,7 @@ def solved_near_one(
     certificate = candidate.certificate
     progress = progress.part(checkpoint=proof_states, after=search)
     if target_gap is not None:
-        if candidate.status is not Status.WIDER_SUPPORT:
+        if getattr(method, "epsilon", None) is None:
             require_narrow(found.support, count, method)
         width = max(count, found.support.size)  # an accuracy mode may keep more: the proof is about as many then
         if certificate is None and _nothing_can_be_proved(operator, progress):
