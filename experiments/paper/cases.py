@@ -104,14 +104,14 @@ def _simulated(key: str) -> Case:
         f"simulated, size of chromosome {chromosome}",
         (),
         lambda: nested_populations(variants, chromosome),
-        lambda size: thinned(shares_of(size), 5),
-        (180, 30),
+        lambda size: thinned(shares_of(size), 4),
+        (150, 30),
     )
 
 
 CASES = {
     "simulated": Case(
-        "simulated genotypes", ("simulated",), lambda: genotypes("simulated").calls, lambda _: CHR1, (300, 60)
+        "simulated genotypes", ("simulated",), lambda: genotypes("simulated").calls, lambda _: CHR1, (240, 60)
     ),
     **{key: _simulated(key) for key in SHAPES},
     "hgdp": Case("HGDP", ("geno_hgdp_159",), lambda: genotypes("geno_hgdp_159").calls, shares_of, (90, 10)),

@@ -1,12 +1,12 @@
 """Proofs for several sparsities of one matrix.
 
-Without a limit on time they are made upwards, each to its end and each going on from its neighbour's: the dual point of a
-sparsity is nearly right for a slightly larger one, and far from it for a smaller one.
+Without a limit on time they are made upwards, each to its end and each going on from its neighbour's: the dual point
+of a sparsity is nearly right for a slightly larger one, and far from it for a smaller one.
 
 With a limit, every sparsity has a bound in closed form first. Then the one with the largest gap is looked at, with its
-share of the time that is left, and the point that is found for it serves all others too, since the checker remembers its
-sum and a point proves something for every sparsity. So bounds are coarse and then fine, and none is left without.
-What time remains goes to those whose gaps are still too large.
+share of the time that is left, and the point that is found for it serves all others too, since a point proves something
+for every sparsity and the checker remembers its sum. So bounds are coarse and then fine, and none is left without. What
+time remains goes to those whose gaps are still too large.
 """
 
 from collections.abc import Sequence
@@ -104,7 +104,7 @@ class _Shares:
         return [self._told(j) for j in everywhere]
 
     def _closed_forms(self) -> list[Certificate]:
-        """Prove what costs next to nothing, and the largest eigenvalue where there is time: it bounds every sparsity."""
+        """Prove what costs next to nothing, and where there is time the largest eigenvalue, which bounds them all."""
         shared, progress = self._shared, self._progress
         diagonal, largest = np.sort(to_vector(self._operator.diagonal()))[::-1], self._goal.largest
         traces = np.cumsum(diagonal)[np.asarray(self._sparsities) - 1]
