@@ -48,7 +48,7 @@ def jobs_of(names: Iterable[str], *, quick: bool) -> list[Job]:
     found: dict[tuple[str, str], Job] = {}
     for name in names:
         module = running.artefacts()[name]
-        if data.missing(module.NEEDS) or getattr(module, "FILES", ()):
+        if data.missing(module.NEEDS) or hasattr(module, "FILES"):
             continue
         own: list[Job] = module.jobs(quick) if hasattr(module, "jobs") else [Job(name, WHOLE)]
         found |= {job[:2]: job for job in own}

@@ -167,7 +167,7 @@ def _thresholding(losses: list[dict[str, Any]]) -> list[str]:
     return [
         "**Better bounds for thresholding.** *Can the guarantee of spca-svd match its practice?* A theorem for every",
         "matrix does not, but a certificate says of each of its answers how far below the optimum it is at most.",
-        f"That is proved to be {GOOD:.0%} or less, refitted, at all k on {len(losses) - len(large)} of {len(losses)} sets;",
+        f"That is at most {GOOD:.0%}, proved, refitted, at all k on {len(losses) - len(large)} of {len(losses)} sets;",
         f"more, and where most, on: {', '.join(large) or 'none'}. Per cent, least and most over the sparsities:",
         "",
         *pages.table(["data", "k", "raw, below the optimum", "refitted", "theorem promises, ε = 0.9, at best"], rows),

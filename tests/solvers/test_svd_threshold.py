@@ -75,6 +75,7 @@ def test_a_wider_support_is_certified_for_its_width(rng):
     wide = solver_named("svd-threshold", epsilon=0.3)
     solution = certpca.solve(data, 2, wide, certify=True, target_gap=0.3)
     assert solution.support.size > 2
+    assert solution.certificate is not None
     assert solution.certificate.sparsity == solution.support.size
     assert solution.gap <= 0.3
     certpca.verify(solution.certificate, data)

@@ -184,6 +184,6 @@ class _Shares:
     def _told(self, j: int) -> Certificate:
         """Say how the proof ended, which one that was made for another sparsity does not know."""
         made, reached = self._found[j], self._goal.reached(self._known[j].objective, self._found[j].upper_bound)
-        stalled = made.status is Status.STALLED
-        status = Status.CONVERGED if reached else Status.STALLED if stalled else ending(self._progress, made.status)
-        return replace(made, status=status)
+        if reached or made.status is Status.STALLED:
+            return replace(made, status=Status.CONVERGED if reached else Status.STALLED)
+        return replace(made, status=ending(self._progress, made.status or Status.OUT_OF_BUDGET))
