@@ -16,7 +16,8 @@ INTRODUCTION = [
     "chromosomes, the first of human history (coalescent, at the paper's eight sparsities), the second of eight nested",
     "populations (Balding-Nichols, at four of them); common variants of chromosome 1 of 1000 Genomes; bladder tissue",
     "on the same chip as GSE10072. Other sparsities are the paper's shares of the number of features, and a few small",
-    "ones for expression. Below each panel: how far methods are below the best component found, and in the band how far",
+    "ones for expression. Below each panel: how far methods are below the best component found, and in the band",
+    "how far",
     "that can be below the optimum, by what is proved.",
 ]
 

@@ -12,8 +12,10 @@ TITLE = "Figure 4: f against sparsity, more genotypes and pit props"
 SHOWN = ("simulated3", "simulated4", "chr22", "hapmap3", "hgdp", "pitprops")
 NEEDS = tuple(folder for key in SHOWN for folder in CASES[key].needs)
 INTRODUCTION = [
-    "The paper shows HGDP/HapMap chromosomes 3 and 4 and pit props. Here: simulations of their sizes, as for chromosome",
-    "2 above; common variants of chromosome 22 of 1000 Genomes; HapMap3 of all chromosomes; a subset of HGDP itself, the",
+    "The paper shows HGDP/HapMap chromosomes 3 and 4 and pit props. Here: simulations of their sizes, as for",
+    "chromosome",
+    "2 above; common variants of chromosome 22 of 1000 Genomes; HapMap3 of all chromosomes; a subset of HGDP",
+    "itself, the",
     "paper's source; and pit props for every sparsity.",
 ]
 
