@@ -23,7 +23,7 @@ PACKAGES = ("certpca", "numpy", "scipy", "scikit-learn", "abess")
 def facts() -> dict[str, Any]:
     """Return commit, versions and machine."""
     return {
-        "commit": _git("rev-parse", "HEAD"),
+        "commit": os.environ.get("CERTPCA_COMMIT") or _git("rev-parse", "HEAD"),  # named where a copy has no history
         "source": _source(),
         "uncommitted": bool(_git("status", "--porcelain", "--", "src")),
         "python": platform.python_version(),

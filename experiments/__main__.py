@@ -5,6 +5,7 @@ python -m experiments --quick          fewer cases, for a look: minutes; nothing
 python -m experiments --list           what there is
 python -m experiments populations      one of them; "paper" stands for everything of the paper
 python -m experiments --render         draw again from kept results
+python -m experiments paper --workers 7 --threads 2   in several processes, each held to so many cores
 python -m experiments --hgdp chr1.bed  also the paper's figures for its own data, which you have to fetch
 """
 
@@ -15,11 +16,12 @@ import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from benchmarks.machine import facts
 
 from benchmarks import render as benchmark_tables
-from experiments import data, pages, running
+from experiments import data, pages, parallel, running
 
 FILES = {
     "hgdp": "PLINK .bed of one chromosome of HGDP/HapMap, for the paper's figures",
@@ -36,6 +38,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--again", action="store_true", help="compute even where results are kept")
     parser.add_argument("--render", action="store_true", help="compute nothing")
     parser.add_argument("--stale", action="store_true", help="use cached parts that other code computed")
+    parser.add_argument("--workers", type=int, default=0, help="compute in so many processes (default: in this one)")
+    parser.add_argument("--threads", type=int, default=2, help="cores for each of these processes (default 2)")
+    parser.add_argument(
+        "--seconds", type=float, default=float("inf"), help="end these processes then; what is kept stays"
+    )
     parser.add_argument("--docs", type=Path, help="where pages go (default docs; with --quick .cache/quick-docs)")
     for name, what in FILES.items():
         parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=what)
@@ -60,6 +67,13 @@ def main(arguments: list[str] | None = None) -> int:
     elsewhere = options.docs or (running.CACHE.parent / "quick-docs" if options.quick else None)
     with _pages_at(elsewhere or pages.DOCS):
         failed = 0
+        if options.workers and not options.render:
+            limits = {"workers": options.workers, "threads": options.threads, "seconds": options.seconds}
+            open_ones = [name for name in wanted if not _is_current(name, options)]
+            if parallel.work(open_ones, **limits, quick=options.quick, stale=options.stale):
+                print("unfinished: the same command goes on where this one stopped", file=sys.stderr)
+                wanted = [name for name in wanted if _is_there(name, options)]
+                failed = 1
         for number, name in enumerate(wanted, 1):
             print(f"[{number}/{len(wanted)}] {known[name].TITLE}", file=sys.stderr, flush=True)
             mine = {key: path for key, path in files.items() if key in getattr(known[name], "FILES", ())}
@@ -70,14 +84,39 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if failed else 0
 
 
+def _is_there(name: str, options: argparse.Namespace) -> bool:
+    """Whether all parts of an artefact are kept, so that it takes no time to put together."""
+    if _is_current(name, options):
+        return True
+    with contextlib.suppress(Exception):  # others are told when the artefact is made
+        try:
+            _computed(running.Run(name, options.quick, {}, options.stale, kept_only=True), options)
+        except running.NotKeptError:
+            return False
+    return True
+
+
+def _is_current(name: str, options: argparse.Namespace) -> bool:
+    """Whether a finished result of this very source is kept."""
+    done = None if options.quick or options.again else running.kept(name)
+    return done is not None and done["machine"]["source"] == facts()["source"]
+
+
+def _computed(run: running.Run, options: argparse.Namespace) -> Any:
+    """Return the result of an artefact, from what workers computed where there were some."""
+    module = running.artefacts()[run.name]
+    if options.workers and not hasattr(module, "jobs") and not run.files:
+        return run.part(parallel.WHOLE, lambda: module.compute(run))
+    return module.compute(run)
+
+
 def _make(run: running.Run, options: argparse.Namespace) -> bool:
     """Compute and render one artefact; False where it failed."""
     module = running.artefacts()[run.name]
     try:
         done = running.kept(run.name, quick=run.quick)
         absent = data.missing(module.NEEDS)
-        current = done is not None and not run.quick and done["machine"]["source"] == facts()["source"]
-        if options.render or (current and not options.again and not run.files):
+        if options.render or (_is_current(run.name, options) and not run.files):
             if done is None:
                 run.say("no result is kept: skipped")
             else:
@@ -94,9 +133,9 @@ def _make(run: running.Run, options: argparse.Namespace) -> bool:
             run.say(f"skipped: bring {' or '.join(f'--{name} FILE' for name in module.FILES)}")
             return True
         start, begin = facts(), time.perf_counter()
-        result = module.compute(run)
+        result = _computed(run, options)
         seconds = time.perf_counter() - begin
-        running.keep(run, start, seconds, result)
+        running.keep(run, start, seconds, result, options.threads if options.workers else None)
         module.render(result)
     except Exception as error:  # one artefact that fails must not take the others with it
         where = traceback.extract_tb(error.__traceback__)[-1]

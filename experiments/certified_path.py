@@ -1,70 +1,73 @@
 """The README's figure: what sparse components capture, and what is proved that none can exceed.
 
-Embedded data only: pit props, and genotypes of three populations drawn from the Balding-Nichols model.
+On data on which methods part: what figure 1 of the paper's page shows of them, from the same run.
 """
 
 from typing import Any
 
-import certpca
 from experiments import pages
+from experiments.paper import curves
+from experiments.paper.cases import CASES
+from experiments.parallel import Job
 from experiments.running import Run
 
 TITLE = "What sparse components capture, and what is proved that none can exceed"
-NEEDS = ()
-GENOTYPES = {"samples": 300, "variants": 3000, "populations": 2, "fst": 0.2, "rng": 1}
-SPARSITIES = (30, 60, 120, 240, 480, 960, 1500)
+SHOWN = ("chr1", "bladder")
+NEEDS = tuple(folder for key in SHOWN for folder in CASES[key].needs)
+LINES = {"cwpca": "cwpca (Beck and Vaisbourd)", "spca-svd": "spca-svd of the paper", "auto": "certpca"}
+
+
+def jobs(quick: bool) -> list[Job]:
+    """Return what can be computed side by side."""
+    return curves.jobs(SHOWN, quick)
 
 
 def compute(run: Run) -> list[dict[str, Any]]:
-    """Solve, threshold and certify both data sets over a range of sparsities."""
-    rows = []
-    data = certpca.balding_nichols(**GENOTYPES).data  # type: ignore[arg-type]
-    problems = (
-        ("pit props, 13 features", certpca.pitprops(), range(1, 14)),
-        ("genotypes, 300 x 3,000", certpca.from_data(data), SPARSITIES),
-    )
-    for name, operator, sparsities in problems:
-        for sparsity in list(sparsities)[:: 3 if run.quick else 1]:
-            best = certpca.solve(operator, sparsity)
-            largest = best.objective / best.relative_objective
-            paper = certpca.solve(operator, sparsity, "svd-threshold", refit=False)
-            budget = certpca.Budget(seconds=20)
-            certificate = certpca.certify(operator, sparsity, solution=best, target_gap=1e-4, budget=budget)
-            rows.append(
-                {
-                    "data": name,
-                    "sparsity": sparsity,
-                    "auto": certificate.objective / largest,
-                    "svd-threshold": paper.objective / largest,
-                    "upper_bound": min(1.0, certificate.upper_bound / largest),
-                    "gap": certificate.gap,
-                }
-            )
-            run.say(f"{name} k={sparsity}: gap {certificate.gap:.3%}")
-    return rows
-
-
-def render(rows: list[dict[str, Any]]) -> None:
-    """Draw one panel for each data set, as PNG and SVG."""
-    names = list(dict.fromkeys(row["data"] for row in rows))
-    figure, panels = pages.pyplot().subplots(1, len(names), figsize=(10, 3.8), constrained_layout=True)
-    for panel, name in zip(panels, names, strict=True):
-        mine = [row for row in rows if row["data"] == name]
-        k = [row["sparsity"] for row in mine]
-        best, bound = [row["auto"] for row in mine], [row["upper_bound"] for row in mine]
-        panel.fill_between(
-            k, best, bound, color=pages.ORANGE, alpha=0.25, label="where the optimum can be", linewidth=0
+    """Take what some methods reach, refitted, and the bracket around the optimum."""
+    found = []
+    for key in SHOWN:
+        case = curves.of_case(run, key)
+        reached = {method: [row["refitted"] for row in case["rows"] if row["method"] == method] for method in LINES}
+        found.append(
+            {
+                "title": f"{case['title']}, {case['matrix']['samples']:,} x {case['matrix']['features']:,}",
+                "sparsities": [row["sparsity"] for row in case["bounds"]],
+                "bounds": [min(1.0, row["bound"]) for row in case["bounds"]],
+                "best": [row["objective"] for row in case["bounds"]],
+                "reached": reached,
+            }
         )
-        panel.plot(k, bound, color=pages.ORANGE, linewidth=1.2, label="proved upper bound")
-        panel.plot(k, best, color=pages.BLUE, marker="o", markersize=4, linewidth=1.5, label="certpca (auto)")
-        paper = [row["svd-threshold"] for row in mine]
-        panel.plot(k, paper, color=pages.GREEN, marker="x", linestyle="--", linewidth=1, label="spca-svd of the paper")
-        if max(k) > 100:
-            panel.set_xscale("log")
-        worst = max(row["gap"] for row in mine)
-        panel.set_title(f"{name}: within {worst:.1%} of the optimum", fontsize=10)
+    return found
+
+
+def render(cases: list[dict[str, Any]]) -> None:
+    """Draw one panel for each data set."""
+    figure, panels = pages.pyplot().subplots(1, len(cases), figsize=(10, 4.4), layout="constrained")
+    for panel, case in zip(panels, cases, strict=True):
+        k, best, bounds = case["sparsities"], case["best"], case["bounds"]
+        panel.fill_between(k, best, bounds, color=pages.BOUND, alpha=0.3, label="where the optimum can be", linewidth=0)
+        panel.plot(k, bounds, color=pages.BOUND, linewidth=1.3, label="proved: no choice captures more")
+        for method, label in LINES.items():
+            look = pages.LOOKS[method]
+            style = {"color": look.colour, "marker": look.marker, "markersize": 5, "clip_on": False}
+            panel.plot(k, case["reached"][method], linewidth=1.3, label=label, **style)
+        panel.set_xscale("log")
+        panel.set_yscale("log")
+        low = min(min(values) for values in case["reached"].values())
+        ticks = [tick for tick in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1) if 0.8 * low <= tick]
+        panel.set_yticks(ticks, [f"{tick:.0%}" for tick in ticks])
+        panel.set_ylim(0.8 * low, 1.02)
+        round_ones = [
+            tick for tick in (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000) if k[0] <= 1.05 * tick <= 1.1 * k[-1]
+        ]
+        panel.set_xticks(round_ones, [f"{tick:,}" for tick in round_ones])
+        panel.minorticks_off()
+        gaps = [100 * (1 - have / bound) for have, bound in zip(best, bounds, strict=True)]
+        panel.set_title(f"{case['title']}\nproved: at most {max(gaps):.1f}% below the optimum", fontsize=10)
         panel.set_xlabel("number of nonzero loadings k")
-        panel.set_ylabel("variance / variance of a dense component")
         panel.grid(alpha=0.3)
-    panels[0].legend(loc="lower right", fontsize=8)
+    panels[0].set_ylabel("variance, of a dense component's")
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9, frameon=False
+    )
     pages.save(figure, "certified_path")

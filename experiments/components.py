@@ -249,17 +249,22 @@ def _paths(paths: dict[str, Any]) -> list[str]:
 
 def _kernels(kernel: dict[str, Any]) -> list[str]:
     points = np.array(kernel["points"])
-    figure, panels = pages.pyplot().subplots(1, 2, figsize=(11, 3.9), constrained_layout=True)
+    figure, panels = pages.pyplot().subplots(1, 2, figsize=(11, 3.6), constrained_layout=True)
     for number, panel in enumerate(panels):
         field = np.array(kernel["field"][number])
         limit = np.abs(field).max()
-        panel.contourf(kernel["across"], kernel["up"], field, 21, cmap="PuOr", vmin=-limit, vmax=limit, alpha=0.7)
+        edges = np.linspace(-limit, limit, 22)
+        shown = panel.contourf(kernel["across"], kernel["up"], field, edges, cmap="PuOr_r", alpha=0.7)
         panel.scatter(*points.T, s=9, c=np.where(np.array(kernel["moon"]) == 0, "0.15", "0.5"), linewidths=0)
         chosen = points[kernel["chosen"][number]]
         colours = [pages.ORANGE if sign > 0 else pages.BLUE for sign in kernel["signs"][number]]
         panel.scatter(*chosen.T, s=75, c=colours, edgecolors="white", linewidths=1.2, zorder=3)
         panel.set_title(f"direction {number + 1}: {len(chosen)} of {len(points)} samples", fontsize=10)
         panel.set_aspect("equal")
+        panel.set_xlabel("first coordinate")
+        bar = figure.colorbar(shown, ax=panel, shrink=0.85, label="score", ticks=np.linspace(-limit, limit, 5))
+        bar.ax.yaxis.set_major_formatter(lambda value, _: f"{value:.2f}".replace("-", "−"))
+    panels[0].set_ylabel("second coordinate")
     picture = pages.save(figure, "components_kernel")
     gaps = " and ".join(f"{gap:.1%}" for gap in kernel["gaps"])
     linear = kernel["linear"]

@@ -6,6 +6,7 @@ that compute them have changed. Finished results, with commit, versions and mach
 
 import hashlib
 import json
+import os
 import pkgutil
 import sys
 import time
@@ -28,6 +29,10 @@ SEED = 0
 PRESENTATION = ("experiments.pages", "experiments.running")  # changes there change no number
 
 
+class NotKeptError(Exception):
+    """A part that was to be read has not been computed."""
+
+
 @dataclass(frozen=True)
 class Run:
     """One computation of one artefact.
@@ -42,6 +47,8 @@ class Run:
         Files that the user brought, by the name of the data set.
     stale
         Use parts that were computed by other code as well.
+    kept_only
+        Compute nothing: a part that is not kept raises `NotKeptError`.
     parts
         Seconds that parts took when they were computed, by owner and group; filled by `part`.
     reused
@@ -52,6 +59,7 @@ class Run:
     quick: bool
     files: dict[str, Path]
     stale: bool = False
+    kept_only: bool = False
     parts: dict[str, float] = field(default_factory=dict)
     reused: list[float] = field(default_factory=list)
 
@@ -72,6 +80,8 @@ class Run:
             self._count(label, before["seconds"])
             self.reused.append(before["seconds"])
             return before["value"]
+        if self.kept_only:
+            raise NotKeptError(label)
         begin = time.perf_counter()
         value = json.loads(json.dumps(job()))  # what is returned is what a later run would read
         seconds = time.perf_counter() - begin
@@ -160,7 +170,12 @@ def kept(name: str, *, quick: bool = False) -> dict[str, Any] | None:
     return json.loads(file.read_text()) if file.exists() else None
 
 
-def keep(run: Run, start: dict[str, Any], seconds: float, result: Any) -> None:
+def threads_here() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def keep(run: Run, start: dict[str, Any], seconds: float, result: Any, threads: int | None = None) -> None:
     """Write a finished result with where it comes from; those of the quick profile stay out of sight.
 
     Its time is what it takes from nothing, parts that were in the cache included.
@@ -172,7 +187,7 @@ def keep(run: Run, start: dict[str, Any], seconds: float, result: Any) -> None:
         "seed": SEED,
         "seconds": round(seconds + sum(run.reused), 1),
         "parts": {group: round(spent, 1) for group, spent in run.parts.items()},
-        "machine": start,
+        "machine": start | {"threads": threads_here() if threads is None else threads},
         "source_changed": facts()["source"] != start["source"],
         "result": result,
     }

@@ -10,9 +10,15 @@ import numpy as np
 import certpca
 from certpca.operators import Operator
 from experiments.data import common_variants, genotypes, table
+from experiments.running import SEED
 
 SIXTIETHS = (1, 3, 5, 7, 9, 11, 13, 15)  # the paper's sparsities are these shares of the number of features
 CHR1 = (624, 1875, 3125, 4372, 5628, 6873, 8122, 9377)  # the paper's, for 37,493 features
+SHAPES = {"simulated2": (2, 40844), "simulated3": (3, 34258), "simulated4": (4, 30328)}  # the paper's other chromosomes
+SAMPLES = 2240
+GROUPS = ((2, 0.5), (4, 0.3), (8, 0.2))  # populations that shares of the variants tell apart: each half of those before
+FST = 0.1
+MISSING = 0.014  # share of calls that the paper's genotypes lack
 TENTHS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9)
 
 
@@ -49,6 +55,11 @@ def shares_of(size: int) -> tuple[int, ...]:
     return tuple(sorted({max(1, round(size * part / 60)) for part in SIXTIETHS}))
 
 
+def thinned(values: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """Keep a few, ends included."""
+    return tuple(values[place] for place in sorted({round(x) for x in np.linspace(0, len(values) - 1, count)}))
+
+
 def _with_few(size: int) -> tuple[int, ...]:
     """Add sparsities at which genes can still be read one by one."""
     return tuple(sorted({10, 50, *shares_of(size)}))
@@ -68,10 +79,42 @@ def _thousand_genomes(title: str, folder: str) -> Case:
     return Case(title, (folder,), lambda: common_variants(genotypes(folder).calls), shares_of, (90, 10))
 
 
+def nested_populations(variants: int, seed: int) -> np.ndarray:
+    """Draw genotypes of eight populations, in pairs that are in pairs, by the Balding-Nichols model."""
+    counts = [round(share * variants) for _, share in GROUPS]
+    counts[0] += variants - sum(counts)
+    drawn = [
+        certpca.balding_nichols(
+            SAMPLES, count, populations=groups, fst=FST, rng=np.random.default_rng([seed, groups])
+        ).data
+        for (groups, _), count in zip(GROUPS, counts, strict=True)
+    ]
+    return np.concatenate(drawn, axis=1)
+
+
+def with_missing_calls(calls: np.ndarray, share: float = MISSING) -> np.ndarray:
+    """Leave calls out at random."""
+    lost = np.random.default_rng(SEED).random(calls.shape, dtype=np.float32) < share
+    return np.where(lost, np.float32(np.nan), calls.astype(np.float32))
+
+
+def _simulated(key: str) -> Case:
+    chromosome, variants = SHAPES[key]
+    return Case(
+        f"simulated, size of chromosome {chromosome}",
+        (),
+        lambda: nested_populations(variants, chromosome),
+        lambda size: thinned(shares_of(size), 4),
+        (150, 30),
+    )
+
+
 CASES = {
     "simulated": Case(
-        "simulated genotypes", ("simulated",), lambda: genotypes("simulated").calls, lambda _: CHR1, (420, 60)
+        "simulated genotypes", ("simulated",), lambda: genotypes("simulated").calls, lambda _: CHR1, (240, 60)
     ),
+    **{key: _simulated(key) for key in SHAPES},
+    "hgdp": Case("HGDP", ("geno_hgdp_159",), lambda: genotypes("geno_hgdp_159").calls, shares_of, (90, 10)),
     "chr1": _thousand_genomes("1000 Genomes, chromosome 1", "geno_1kg_chr1"),
     "chr22": _thousand_genomes("1000 Genomes, chromosome 22", "geno_1kg_chr22"),
     "hapmap3": Case(

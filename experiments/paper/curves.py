@@ -5,7 +5,7 @@ fractions of the largest eigenvalue, the paper's f.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,8 @@ from certpca.results.status import Status
 from certpca.runtime.arrays import to_vector
 from certpca.search.krylov import leading_eigenpairs, leading_on_support
 from certpca.solvers.sdp_threshold import SdpThreshold
-from experiments.paper.cases import CASES, Problem, density, problem
+from experiments.paper.cases import CASES, Problem, density, problem, thinned
+from experiments.parallel import Job
 from experiments.running import SEED, Run
 
 METHODS: dict[str, Any] = {  # in the paper's words
@@ -29,8 +30,9 @@ METHODS: dict[str, Any] = {  # in the paper's words
     "auto": "auto",
 }
 OWN_LOADINGS = ("spca-svd", "spca-sdp", "spca-lowrank")  # the others refit by themselves
-LIMITS = (25.0, 6.0)  # seconds for one method at one sparsity: full and quick profile
-TARGET = 0.01  # gap at which a proof is good enough
+LIMITS = (20.0, 6.0)  # seconds for one method at one sparsity: full and quick profile
+TARGET = 0.005  # gap at which a proof is good enough
+PROOFS = "proofs"  # the job beside those of methods
 CUT = (Status.OUT_OF_BUDGET, Status.TOO_LARGE, Status.SAMPLED)
 
 
@@ -45,45 +47,83 @@ class Work:
     proof_seconds: tuple[float, float]
 
 
-def of_case(run: Run, key: str) -> dict[str, Any]:
-    """Measure one of the data sets known here."""
+def jobs(keys: Iterable[str], quick: bool) -> list[Job]:
+    """Return the work on some data sets: each method at all sparsities, and all proofs together."""
+    found = []
+    for key in keys:
+        large = key.startswith("simulated")
+        found.append(Job("paper.curves", f"{key} matrix", 20))
+        found += [Job("paper.curves", f"{key} {method}", 200 if large else 100) for method in METHODS]
+        found.append(Job("paper.curves", f"{key} {PROOFS}", 60 + CASES[key].proof_seconds[quick]))
+    return found
+
+
+def do(run: Run, name: str) -> None:
+    """Do one of these."""
+    key, what = name.split(" ")
+    work = work_on(run, key)
+    if what == PROOFS:
+        _proofs(run, work)
+    elif what == "matrix":
+        matrix_of(run, work)
+    else:
+        for sparsity in work.sparsities:
+            _row(run, work, sparsity, what)
+
+
+def work_on(run: Run, key: str) -> Work:
+    """Return what is to be measured on one of the data sets known here."""
     case = CASES[key]
     size = run.of("paper.curves").part(f"{key}: size", lambda: problem(key).operator.size)
     wanted = case.sparsities(size)
     if run.quick:
-        wanted = thinned(wanted, 2 if key == "simulated" else 3)
-    return of_work(run, Work(key, case.title, lambda: problem(key), wanted, case.proof_seconds))
+        wanted = thinned(wanted, 2 if key.startswith("simulated") else 3)
+    return Work(key, case.title, lambda: problem(key), wanted, case.proof_seconds)
 
 
-def thinned(values: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """Keep a few, ends included."""
-    return tuple(values[place] for place in sorted({round(x) for x in np.linspace(0, len(values) - 1, count)}))
+def of_case(run: Run, key: str) -> dict[str, Any]:
+    """Measure one of the data sets known here."""
+    return of_work(run, work_on(run, key))
 
 
 def of_work(run: Run, work: Work) -> dict[str, Any]:
     """Measure all methods at all sparsities and prove bounds."""
-    shared = run.of("paper.curves")
-    matrix = shared.part(f"{work.key}: matrix", lambda: _matrix(work.load()))
-    limit = LIMITS[run.quick]
-
-    def row(sparsity: int, method: str) -> dict[str, Any]:
-        label = f"{work.key}: {method}, k = {sparsity}"
-        solved: dict[str, Any] = shared.part(label, lambda: _solved(work.load(), matrix, sparsity, method, limit))
-        return solved
-
-    rows = [row(sparsity, method) for sparsity in work.sparsities for method in METHODS]
-    seconds = work.proof_seconds[run.quick]
-    label = f"{work.key}: proofs of k = {', '.join(map(str, work.sparsities))}"
-    proofs = shared.part(label, lambda: _proved(work.load(), matrix, work.sparsities, seconds))
+    matrix = matrix_of(run, work)
+    largest = matrix["spectrum"][0]
+    rows = [_row(run, work, sparsity, method) for sparsity in work.sparsities for method in METHODS]
+    shares = ("raw", "refitted", "bound")
+    rows = [{**row, **{name: None if row[name] is None else row[name] / largest for name in shares}} for row in rows]
+    proofs = dict(_proofs(run, work))
+    for name in ("objectives", "bounds"):
+        proofs[name] = [value / largest for value in proofs[name]]
     return {
         "key": work.key,
         "title": work.title,
-        "limit": limit,
+        "limit": LIMITS[run.quick],
         "matrix": matrix,
         "rows": rows,
         "proofs": proofs,
         "bounds": _bounds(rows, proofs),
     }
+
+
+def matrix_of(run: Run, work: Work) -> dict[str, Any]:
+    """Return what is known of a matrix before anything is solved."""
+    found: dict[str, Any] = run.of("paper.curves").part(f"{work.key}: matrix", lambda: _matrix(work.load()))
+    return found
+
+
+def _row(run: Run, work: Work, sparsity: int, method: str) -> dict[str, Any]:
+    label, limit = f"{work.key}: {method}, k = {sparsity}", LIMITS[run.quick]
+    solved: dict[str, Any] = run.of("paper.curves").part(label, lambda: _solved(work.load(), sparsity, method, limit))
+    return solved
+
+
+def _proofs(run: Run, work: Work) -> dict[str, Any]:
+    label = f"{work.key}: proofs of k = {', '.join(map(str, work.sparsities))}"
+    seconds = work.proof_seconds[run.quick]
+    proved: dict[str, Any] = run.of("paper.curves").part(label, lambda: _proved(work.load(), work.sparsities, seconds))
+    return proved
 
 
 def _matrix(found: Problem) -> dict[str, Any]:
@@ -102,7 +142,8 @@ def _matrix(found: Problem) -> dict[str, Any]:
     }
 
 
-def _solved(found: Problem, matrix: dict[str, Any], sparsity: int, method: str, limit: float) -> dict[str, Any]:
+def _solved(found: Problem, sparsity: int, method: str, limit: float) -> dict[str, Any]:
+    """Solve, and return variances in the units of the data."""
     budget = certpca.Budget(seconds=limit)
     begin = time.perf_counter()
     solution = certpca.solve(found.operator, sparsity, METHODS[method], refit=False, rng=SEED, budget=budget)
@@ -112,30 +153,28 @@ def _solved(found: Problem, matrix: dict[str, Any], sparsity: int, method: str, 
     best = solution.objective
     if method in OWN_LOADINGS:
         best = max(best, leading_on_support(found.operator, solution.support, start=solution.loadings)[0])
-    largest = matrix["spectrum"][0]
     return {
         "method": method,
         "sparsity": sparsity,
-        "raw": solution.objective / largest,
-        "refitted": best / largest,
+        "raw": solution.objective,
+        "refitted": best,
         "seconds": seconds,
         "cut": solution.status.name if solution.status in CUT else "",
-        "bound": None if solution.certificate is None else solution.certificate.upper_bound / largest,
+        "bound": None if solution.certificate is None else solution.certificate.upper_bound,
         "details": {name: float(value) for name, value in solution.details.items()},
     }
 
 
-def _proved(found: Problem, matrix: dict[str, Any], sparsities: tuple[int, ...], seconds: float) -> dict[str, Any]:
-    """Search and prove all sparsities together."""
+def _proved(found: Problem, sparsities: tuple[int, ...], seconds: float) -> dict[str, Any]:
+    """Search and prove all sparsities together, in the units of the data."""
     budget = certpca.Budget(seconds=seconds)
     path = certpca.path(found.operator, sparsities, certify=True, target_gap=TARGET, rng=SEED, budget=budget)
     if any(solution.status is Status.INTERRUPTED for solution in path.solutions):
         raise KeyboardInterrupt
-    largest = matrix["spectrum"][0]
     return {
         "sparsities": path.sparsities.tolist(),
-        "objectives": (path.objectives / largest).tolist(),
-        "bounds": (path.upper_bounds / largest).tolist(),
+        "objectives": path.objectives.tolist(),
+        "bounds": path.upper_bounds.tolist(),
         "kinds": [solution.certificate.kind for solution in path.solutions if solution.certificate is not None],
         "seconds": path.seconds,
         "limit": seconds,

@@ -6,12 +6,18 @@ import numpy as np
 
 import certpca
 from experiments import pages
-from experiments.paper import figures, page
+from experiments.paper import curves, figures, page
 from experiments.paper.curves import of_case
+from experiments.parallel import Job
 from experiments.running import Run
 
 TITLE = "Figure 3: synthetic data, 128 × 4,096"
 NEEDS: tuple[str, ...] = ()
+
+
+def jobs(quick: bool) -> list[Job]:
+    """Return what can be computed side by side."""
+    return curves.jobs(("synthetic",), quick)
 
 
 def compute(run: Run) -> dict[str, Any]:
@@ -41,6 +47,8 @@ def render(result: dict[str, Any]) -> None:
     panels[0].legend(fontsize=9, loc="lower left")
     figures.captured(panels[1], case, ratio=True)
     figures.distance(panels[2], case, ratio=True)
+    panels[1].set_ylabel("f: variance / largest eigenvalue")
+    panels[2].set_ylabel("% below the best found; band: best below bound")
     figures.legend(figure)
     size = case["matrix"]["features"]
     turned = np.degrees(np.arccos(min(1.0, result["cosine"])))

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from experiments.paper import figures, page
+from experiments.paper import curves, figures, page
 from experiments.paper.cases import CASES
 from experiments.paper.curves import of_case
+from experiments.parallel import Job
 from experiments.running import Run
 
 TITLE = "More gene expression: f against sparsity"
@@ -14,6 +15,11 @@ INTRODUCTION = [
     "Not in the paper, whose one set is lung tissue: lung tissue of another study, and colon tissue as logarithms of",
     "its intensities.",
 ]
+
+
+def jobs(quick: bool) -> list[Job]:
+    """Return what can be computed side by side."""
+    return curves.jobs(SHOWN, quick)
 
 
 def compute(run: Run) -> list[dict[str, Any]]:

@@ -10,7 +10,9 @@ CLAIM = 'the paper\'s "essentially match"'
 SAME = 0.01  # the loss up to which that is taken to be true
 WIDE = 50  # ratio of sparsities from which their axis is logarithmic
 NOTHING = 1e-4  # a gap that need not be told apart from none
-LEAST = 1e-6  # drawn for a distance of zero, or one that is rounding
+SMALLEST = 0.01  # per cent: distances below it are drawn on a linear scale that ends at none
+TICKS = (0.01, 0.1, 1, 10, 100)
+COLUMNS = 3  # panels side by side, that can be read at the width of a page
 
 
 def rows_of(case: dict[str, Any], method: str) -> list[dict[str, Any]]:
@@ -33,46 +35,48 @@ def captured(panel: Any, case: dict[str, Any], *, ratio: bool = False) -> None:
     k = [row["sparsity"] / scale for row in bounds]
     top = [min(1.0, row["bound"]) for row in bounds]
     panel.fill_between(k, [row["objective"] for row in bounds], top, color=pages.BOUND, alpha=0.25, linewidth=0)
-    panel.plot(k, top, color=pages.BOUND, linewidth=1.4, label="proved upper bound")
+    panel.plot(k, top, color=pages.BOUND, linewidth=1.4)
     _methods(panel, case, scale, lambda row, which: row[which])
-    panel.set_ylim(bottom=0)
-    panel.set_ylabel("f: variance / largest eigenvalue")
+    panel.set_ylim(0, 1.06)
     _finish(panel, k, ratio)
 
 
 def distance(panel: Any, case: dict[str, Any], *, ratio: bool = False) -> None:
-    """Draw how far below the proved bound each method is: the differences that f hides."""
+    """Draw how far each method is below the best found, which f hides, and how far that is below the proved bound."""
     scale = case["matrix"]["features"] if ratio else 1
-    bound = {row["sparsity"]: row["bound"] for row in case["bounds"]}
-    _methods(panel, case, scale, lambda row, which: 100 * max(1 - row[which] / bound[row["sparsity"]], LEAST))
-    panel.set_yscale("log")
-    _plain_logarithms(panel.yaxis)
-    panel.set_ylabel("below the proved bound, %")
-    _finish(panel, [sparsity / scale for sparsity in bound], ratio)
-
-
-def _plain_logarithms(axis: Any) -> None:
-    """Label a logarithmic axis with numbers that people read: 0.1, 0.2, 0.5, 1, ..."""
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    low, high = axis.get_view_interval()
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
-    axis.set_major_formatter(lambda value, _: f"{value:g}")
-    axis.set_minor_formatter(NullFormatter())
+    best = {row["sparsity"]: row["objective"] for row in case["bounds"]}
+    k = [row["sparsity"] / scale for row in case["bounds"]]
+    gaps = [100 * max(0.0, 1 - row["objective"] / row["bound"]) for row in case["bounds"]]
+    panel.fill_between(k, 0, gaps, color=pages.BOUND, alpha=0.25, linewidth=0)
+    panel.plot(k, gaps, color=pages.BOUND, linewidth=1.4)
+    _methods(panel, case, scale, lambda row, which: 100 * max(0.0, 1 - row[which] / best[row["sparsity"]]))
+    panel.set_yscale("symlog", linthresh=SMALLEST, linscale=0.4)
+    worst = 100 * max(1 - min(row["raw"], row["refitted"]) / best[row["sparsity"]] for row in case["rows"])
+    ticks = [0.0, *(tick for tick in TICKS if tick <= 1.6 * max(worst, *gaps, SMALLEST))]
+    panel.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    panel.set_ylim(-0.35 * SMALLEST, max(1.6 * max(worst, *gaps), 2 * SMALLEST))
+    panel.minorticks_off()
+    _finish(panel, k, ratio)
 
 
 def _methods(panel: Any, case: dict[str, Any], scale: float, value: Any) -> None:
     for order, method in enumerate(METHODS):
         look, rows = pages.LOOKS[method], rows_of(case, method)
         k = [row["sparsity"] / scale for row in rows]
-        size = 9 - order  # later ones are drawn over earlier ones and must not hide them
+        size = 8 - 0.8 * order  # later ones are drawn over earlier ones and must not hide them
         line = {"color": look.colour, "linewidth": 1.2, "zorder": 3 + order}
         panel.plot(k, [value(row, "refitted") for row in rows], label=method, **line)
         for row in rows:
             face = "none" if row["cut"] else look.colour
             at = row["sparsity"] / scale, value(row, "refitted")
             panel.plot(
-                *at, marker=look.marker, markersize=size, color=look.colour, markerfacecolor=face, zorder=3 + order
+                *at,
+                marker=look.marker,
+                markersize=size,
+                color=look.colour,
+                markerfacecolor=face,
+                zorder=3 + order,
+                clip_on=False,
             )
         if method in OWN_LOADINGS:
             panel.plot(k, [value(row, "raw") for row in rows], **{**line, "linestyle": "--", "linewidth": 0.9})
@@ -86,10 +90,14 @@ def _finish(panel: Any, k: list[float], ratio: bool) -> None:
 
 
 def legend(figure: Any, columns: int = 5) -> None:
-    """Explain lines and markers once for all panels."""
+    """Explain lines and markers once for all panels, below them."""
     from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
-    handles = [Line2D([], [], color=pages.BOUND, linewidth=1.4, label="proved upper bound")]
+    handles: list[Any] = [
+        Line2D([], [], color=pages.BOUND, linewidth=1.4, label="proved upper bound"),
+        Patch(color=pages.BOUND, alpha=0.25, linewidth=0, label="where the optimum can be"),
+    ]
     for method in METHODS:
         look = pages.LOOKS[method]
         handles.append(Line2D([], [], color=look.colour, marker=look.marker, markersize=6, label=method))
@@ -101,17 +109,34 @@ def legend(figure: Any, columns: int = 5) -> None:
 
 
 def curves(cases: list[dict[str, Any]], name: str) -> str:
-    """Draw one column for each data set: f above, the distance to the bound below."""
-    width = max(5.0, 4.2 * len(cases))
+    """Draw a pair of panels for each data set, f above and what methods lose below; a few pairs side by side."""
+    columns = min(COLUMNS, len(cases)) if len(cases) != 4 else 2
+    blocks = -(-len(cases) // columns)
     figure, panels = pages.pyplot().subplots(
-        2, len(cases), figsize=(width, 7.4), layout="constrained", squeeze=False, sharex="col"
+        2 * blocks,
+        columns,
+        figsize=(max(5.0, 4.2 * columns), 1.0 + 5.2 * blocks),
+        height_ratios=[1.25, 1] * blocks,
+        layout="constrained",
+        squeeze=False,
     )
-    for column, case in enumerate(cases):
-        captured(panels[0, column], case)
-        distance(panels[1, column], case)
-        panels[0, column].set_title(shape(case), fontsize=10)
-        panels[0, column].set_xlabel("")
-    legend(figure, 5 if len(cases) > 1 else 3)
+    for number in range(blocks * columns):
+        above, below = panels[2 * (number // columns) : 2 * (number // columns) + 2, number % columns]
+        if number >= len(cases):
+            above.axis("off")
+            below.axis("off")
+            continue
+        case = cases[number]
+        captured(above, case)
+        distance(below, case)
+        above.set_title(shape(case), fontsize=10)
+        above.set_xlabel("")
+        below.sharex(above)
+        above.tick_params(labelbottom=False)
+        if number % columns == 0:
+            above.set_ylabel("f: variance / largest eigenvalue")
+            below.set_ylabel("% below the best found;\nband: best below bound")
+    legend(figure, 4 if columns > 1 else 3)
     return pages.save(figure, name)
 
 

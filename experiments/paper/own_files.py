@@ -7,8 +7,8 @@ from typing import Any
 from certpca.formats.tables import load_table
 from experiments import pages
 from experiments.paper import figures, page
-from experiments.paper.cases import Problem, prepared, shares_of
-from experiments.paper.curves import Work, of_work, thinned
+from experiments.paper.cases import Problem, prepared, shares_of, thinned
+from experiments.paper.curves import Work, of_work
 from experiments.running import Run
 
 TITLE = "The paper's own data, fetched by you"

@@ -7,6 +7,7 @@ from experiments.running import total_seconds
 
 ORDER = [
     "about",
+    "paper.elements",
     "paper.figure1_captured",
     "paper.times",
     "paper.figure2_tightness",
@@ -16,6 +17,9 @@ ORDER = [
     "paper.figure4_more_data",
     "paper.figure5_expression",
     "paper.table3_statistics",
+    "paper.tradeoff",
+    "paper.missing_values",
+    "paper.future_work",
     "paper.own_files",
 ]
 
@@ -32,6 +36,9 @@ def write_about(contents: dict[str, dict[str, Any]]) -> None:
         return
     profiles = sorted({content["profile"] for content in mine})
     machines = sorted({f"{content['machine']['cores']} cores ({content['machine']['processor']})" for content in mine})
+    threads = sorted({content["machine"].get("threads", content["machine"]["cores"]) for content in mine})
+    commits = sorted({content["machine"]["commit"][:10] or "not known" for content in mine})
+    several = f" (several: {', '.join(commits)})" if len(commits) > 1 else f" {commits[0]}"
     lines = [
         "# The paper's tables and figures",
         "",
@@ -39,8 +46,11 @@ def write_about(contents: dict[str, dict[str, Any]]) -> None:
         "Analysis* (2020), print as a table or a figure, made again by `python -m experiments paper`, with what the",
         "paper does not have: a proved upper bound above every curve. That command writes numbers and verdicts.",
         "",
-        f"The {' and '.join(profiles)} profile took {total_seconds(mine) / 60:.0f} minutes on {', '.join(machines)};",
-        f"all artefacts of these docs together {total_seconds(list(contents.values())) / 60:.0f} minutes.",
+        f"Computed at commit{several}, {' and '.join(profiles)} profile: {total_seconds(mine) / 60:.0f} minutes of",
+        "work by processes",
+        f"with {' or '.join(map(str, threads))} threads each, on {', '.join(machines)}. `--workers` says how many",
+        "of them run side by side.",
+        f"All artefacts of these docs together took {total_seconds(list(contents.values())) / 60:.0f} minutes.",
         "",
         "The paper's genotypes (HGDP/HapMap) and expression values (GSE10072) are not shipped. `--hgdp FILE.bed` and",
         "`--gse10072 SERIES_MATRIX` draw the figures for them once you have fetched them; other data of the same kind",

@@ -4,13 +4,19 @@ from typing import Any
 
 from experiments import pages
 from experiments.data import PAPER, paper_tables
-from experiments.paper import page
+from experiments.paper import curves, page
 from experiments.paper.cases import CASES
 from experiments.paper.curves import METHODS, of_case
+from experiments.parallel import Job
 from experiments.running import Run
 
 TITLE = "Running times at 2,240 × 37,493"
 NEEDS = (*PAPER, *CASES["simulated"].needs)
+
+
+def jobs(quick: bool) -> list[Job]:
+    """Return what can be computed side by side."""
+    return curves.jobs(("simulated",), quick)
 
 
 def compute(run: Run) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from experiments.paper import cases
 from scipy.sparse import csr_array
 
 from experiments import components, populations, support_recovery, topics
@@ -58,11 +59,14 @@ def test_topics_and_their_gaps_on_planted_words(rng, monkeypatch):
     assert all(0 <= topic["gap"] < 1 for topic in found)
 
 
+SMALL = support_recovery.SETTINGS["small"]
+
+
 @pytest.mark.parametrize("name", list(support_recovery.MODELS))
 def test_draws_have_the_covariance_of_the_model(name, rng):
     model = support_recovery.MODELS[name]
     signal = model.signals[2]
-    data, true = support_recovery.draw(model, 20000, signal, rng)
+    data, true = support_recovery.draw(model, SMALL._replace(samples=20000), signal, rng)
     found = np.cov(data[:, true].T)
     assert found == pytest.approx(model.planted(support_recovery.PLANTED, signal), abs=0.08)
 
@@ -70,16 +74,38 @@ def test_draws_have_the_covariance_of_the_model(name, rng):
 def test_fano_limit_agrees_with_the_closed_form_of_the_spiked_model():
     k, signal, samples = support_recovery.PLANTED, 0.3, 50
     divergence = signal**2 / (2 * (1 + signal)) * (2 * k - 1) / k**2
-    expected = (samples * divergence + np.log(2)) / np.log(support_recovery.FEATURES - k + 1)
-    found = support_recovery.most_recoverable(support_recovery.MODELS["spiked"], samples, signal)
+    expected = (samples * divergence + np.log(2)) / np.log(SMALL.features - k + 1)
+    setting = SMALL._replace(samples=samples)
+    found = support_recovery.most_recoverable(support_recovery.MODELS["spiked"], setting, signal)
     assert found == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("name", list(support_recovery.MODELS))
 def test_even_chance_is_where_the_limit_is_one_half(name):
     model = support_recovery.MODELS[name]
-    signal = support_recovery.even_chance(model, 100)
-    assert support_recovery.most_recoverable(model, 100, signal) == pytest.approx(0.5, abs=1e-6)
+    signal = support_recovery.even_chance(model, SMALL)
+    assert support_recovery.most_recoverable(model, SMALL, signal) == pytest.approx(0.5, abs=1e-6)
+
+
+def test_a_strong_signal_is_recovered_by_the_relaxation_and_proved():
+    setting = SMALL._replace(samples=400, proof_seconds=20.0)
+    found = support_recovery._one(support_recovery.MODELS["block"], setting, 0.6, 0)
+    assert found["auto"] == found["sdp-threshold"] == found["decided"] == 1
+    assert found["decided, not true"] == 0
+
+
+def test_nested_populations_have_a_spectrum_that_falls():
+    calls = cases.nested_populations(600, 1)
+    assert calls.shape == (cases.SAMPLES, 600)
+    assert set(np.unique(calls)) <= {0, 1, 2}
+    values = np.linalg.eigvalsh(np.cov(calls.T))[::-1]
+    assert values[0] > 1.3 * values[1] > 1.3 * values[3]
+
+
+def test_calls_are_left_out_at_random():
+    calls = np.ones((500, 400), dtype=np.int8)
+    lost = np.isnan(cases.with_missing_calls(calls, 0.014))
+    assert lost.mean() == pytest.approx(0.014, abs=0.002)
 
 
 def test_spread_of_two_points_is_their_distance():

@@ -107,14 +107,15 @@ def test_accuracy_mode_keeps_as_many_entries_as_the_theorem_asks_for(sparsity, e
     relaxation = certpca.solve_sdp(matrix, sparsity, covariance=True)
     beta = solution.details["beta"]
     width = min(size, math.ceil(9 * sparsity**2 * beta**2 / epsilon**2))
-    longest = math.sqrt(np.diagonal(matrix).max() * np.trace(matrix))
-    assert solution.details["theorem_loss"] == pytest.approx(3 * sparsity * beta / math.sqrt(width) * longest)
+    loss = 3 * sparsity * beta / math.sqrt(width) * np.linalg.norm(matrix, axis=0).max() if width < size else 0.0
+    assert solution.details["theorem_loss"] == pytest.approx(loss)
     leading = relaxation.vectors[:, int(np.argmax(relaxation.weights))]
     assert solution.support.size == min(width, np.count_nonzero(leading))
     if solution.support.size > sparsity:
         assert solution.status is Status.WIDER_SUPPORT
-        assert solution.certificate is None
-        assert solution.upper_bound == math.inf
+        assert solution.certificate is not None
+        assert solution.certificate.sparsity == solution.support.size
+        certpca.verify(solution.certificate, matrix, covariance=True)
     else:
         assert solution.status is Status.CONVERGED
 
@@ -123,8 +124,10 @@ def test_accuracy_mode_widens_the_support_of_pit_props():
     solution = threshold(certpca.pitprops(), 7, epsilon=0.5)
     assert solution.status is Status.WIDER_SUPPORT
     assert 7 < solution.support.size <= 13
-    with pytest.raises(InvalidProblemError, match="epsilon"):
-        certpca.solve(certpca.pitprops(), 7, solver_named("sdp-threshold", epsilon=0.5), certify=True)
+    proved = certpca.solve(certpca.pitprops(), 7, solver_named("sdp-threshold", epsilon=0.5), certify=True)
+    assert proved.certificate is not None
+    assert proved.certificate.sparsity == proved.support.size
+    assert proved.gap <= 0.01
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------

@@ -117,10 +117,10 @@ def test_solve_with_a_certificate(rng):
     )
 
 
-def test_solve_refuses_to_certify_a_wider_support(rng):
+def test_a_wider_support_is_not_certified_for_fewer_loadings(rng):
     wide = certpca.solver_named("svd-threshold", epsilon=0.3)
     with pytest.raises(InvalidProblemError, match="leave epsilon unset"):
-        certpca.solve(rng.standard_normal((30, 40)), 2, wide, certify=True)
+        certpca.certify(rng.standard_normal((30, 40)), 2, wide)
 
 
 def test_one_interrupt_ends_the_solver_and_the_proof(rng):

@@ -149,3 +149,27 @@ def test_listener_ends_the_run(operator):
 def test_questions_without_meaning_are_refused(sparsities, settings, message):
     with pytest.raises(InvalidProblemError, match=message):
         certpca.path(certpca.pitprops(), sparsities, **settings)
+
+
+def test_time_is_shared_and_no_bound_exceeds_the_largest_eigenvalue():
+    """Levels for one sparsity serve the others, so that none is left with a bound in closed form."""
+    operator = certpca.from_data(certpca.balding_nichols(120, 2000, populations=3, fst=0.1, rng=1).data)
+    wanted = [33, 100, 167, 233, 300, 500]
+    found = certpca.path(operator, wanted, certify=True, target_gap=0.3, time_limit=60)
+    largest = found.solutions[0].objective / found.solutions[0].relative_objective
+    assert (found.upper_bounds <= largest * (1 + 1e-6)).all()
+    assert found.gaps.max() <= 0.3
+    certificates = [solution.certificate for solution in found.solutions if solution.certificate is not None]
+    assert [made.sparsity for made in certificates] == wanted
+    assert {made.status for made in certificates} == {certpca.Status.CONVERGED}
+    assert [made.kind for made in certificates].count("l0-level") >= 4
+    for made in certificates:
+        certpca.verify(made, operator)
+
+
+def test_a_bound_in_closed_form_is_kept_where_there_is_no_time():
+    operator = certpca.from_data(certpca.balding_nichols(60, 900, populations=3, fst=0.1, rng=1).data)
+    found = certpca.path(operator, [10, 50, 800], certify=True, time_limit=1e-6)
+    assert np.isfinite(found.upper_bounds).all()
+    assert (found.upper_bounds >= found.objectives).all()
+    assert found.solutions[2].status is certpca.Status.OUT_OF_BUDGET

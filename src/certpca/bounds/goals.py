@@ -132,6 +132,7 @@ class Goal:
     depth: int | None = None
     largest: float = math.nan  # eigenvalue of the whole matrix, as whoever judged the component found it
     shared: Shared | None = None
+    levels_only: bool = False  # try bounds in closed form and a matrix as level, and nothing else
 
     @property
     def over_supports(self) -> bool:

@@ -16,13 +16,14 @@ from numpy.typing import ArrayLike
 from certpca.operators.base import Operator
 from certpca.runtime.arrays import to_vector
 from certpca.runtime.errors import InvalidProblemError
+from certpca.runtime.lateness import Late, never
 
 ROW_BLOCK = 64  # columns of the matrix looked at together
 ROWS_EXAMINED = 512  # rows whose length is computed before the others are bounded
 
 
 def svd_guarantee(optimum: float, trace: float, epsilon: float) -> float:
-    """Bound the objective of `spca-svd` from below: Z* − 3ε tr A, with up to k/ε³ nonzero loadings.
+    """Bound the objective of `spca-svd` from below: Z* − 3ε tr A, with up to `svd_width` loadings.
 
     Examples
     --------
@@ -31,6 +32,20 @@ def svd_guarantee(optimum: float, trace: float, epsilon: float) -> float:
     """
     _check_epsilon(epsilon)
     return optimum - 3 * epsilon * trace
+
+
+def svd_width(sparsity: int, epsilon: float) -> int:
+    """Return how many nonzero loadings the theorem of `spca-svd` is about: ⌈1/ε⌉k/ε², which is k/ε³ where 1/ε is whole.
+
+    Rows of ℓ orthonormal columns have squared norms that add up to ℓ = ⌈1/ε⌉, and each that is kept has ε²/k of it.
+
+    Examples
+    --------
+    >>> svd_width(7, 0.9)
+    17
+    """
+    _check_epsilon(epsilon)
+    return math.floor(math.ceil(1 / epsilon) * sparsity / epsilon**2 * (1 + 1e-12))
 
 
 def svd_guarantee_by_spectrum(optimum: float, spectrum: ArrayLike, epsilon: float) -> float:
@@ -110,21 +125,23 @@ def low_rank_guarantee_by_spectrum(optimum: float, spectrum: ArrayLike, rank: in
     return optimum - (float(values[rank]) if values.size > rank else 0.0)
 
 
-def longest_row(operator: Operator, largest_eigenvalue: float) -> float:
+def longest_row(
+    operator: Operator, largest_eigenvalue: float, *, examined: int = ROWS_EXAMINED, late: Late = never
+) -> float:
     """Bound the Euclidean length of every row of a matrix, tightly where few rows can be the longest.
 
     Row i is no longer than √(A_ii λ₁), since A² ⪯ λ₁A. Rows are measured in the order of that bound until the
-    longest so far exceeds what is left, or until `ROWS_EXAMINED` were.
+    longest so far exceeds what is left, until so many were `examined`, or until it is late.
     """
     reach = np.sqrt(np.maximum(to_vector(operator.diagonal()), 0.0) * largest_eigenvalue)
     order = np.argsort(-reach, kind="stable")
-    longest = 0.0
-    for start in range(0, min(order.size, ROWS_EXAMINED), ROW_BLOCK):
-        if longest >= reach[order[start]]:
-            return longest
-        columns = to_vector(operator.columns(order[start : min(start + ROW_BLOCK, ROWS_EXAMINED)]))
-        longest = max(longest, float(np.linalg.norm(columns, axis=0).max()))
-    return max(longest, float(reach[order[ROWS_EXAMINED]])) if order.size > ROWS_EXAMINED else longest
+    longest, seen = 0.0, 0
+    while seen < order.size and longest < reach[order[seen]]:
+        if seen >= examined or late():
+            return max(longest, float(reach[order[seen]]))
+        columns = to_vector(operator.columns(order[seen : seen + ROW_BLOCK]))
+        longest, seen = max(longest, float(np.linalg.norm(columns, axis=0).max())), seen + ROW_BLOCK
+    return longest
 
 
 def _check_epsilon(epsilon: float) -> None:

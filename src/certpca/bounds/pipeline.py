@@ -20,6 +20,8 @@ from certpca.runtime.budget import Progress
 from certpca.runtime.errors import DataFileError
 from certpca.runtime.threads import threads_for
 
+LEVELS = frozenset({"trace", "l0-level"})  # what is tried where levels alone are asked for: all else takes long
+
 
 def find_certificate(operator: Operator, sparsity: int, known: Known, goal: Goal, progress: Progress) -> Certificate:
     """Return the best certificate that the budget allows; there always is one, and the cheapest is made in any case.
@@ -75,9 +77,11 @@ def _found(
         return given
     incumbent = Incumbent(on_host(operator), known, progress.late, sparsity)
     prover = Prover(operator, sparsity, shared.examiner, shared.costs)
-    search = ProofSearch(operator, sparsity, incumbent, goal, progress, prover, shared)
+    # Proofs that are shared out go on from what is proved; else a point of its own may rule features out.
+    start = given if goal.shared is not None else None
+    search = ProofSearch(operator, sparsity, incumbent, goal, progress, prover, shared, best=start)
     made = _made(search)
-    if given is None or given.upper_bound >= made.upper_bound:
+    if given is None or (made is not given and given.upper_bound >= made.upper_bound):
         return made
     if not incumbent.objective > known.objective:
         return given
@@ -89,6 +93,8 @@ def _made(search: ProofSearch) -> Certificate:
     for maker in makers():
         if search.over:
             break
+        if search.goal.levels_only and not LEVELS.intersection(maker.KINDS):
+            continue
         if not maker.applies(search):
             continue
         needed = maker.seconds(search)

@@ -120,6 +120,10 @@ class ProofCosts:
         work = 1.0 * self.size * known * (known + 40.0) + EIGENVECTORS * known**3
         return self._step_factor * self._seconds(count * work)
 
+    def level_again(self) -> float:
+        """Return the seconds for a level that the checker remembers, and another sparsity."""
+        return self._seconds(2 * (EIGENVALUES + CHOLESKY) * self.depth**3)
+
     def level_random(self, width: int, walks: int = 0) -> float:
         """Return the seconds for a level on so many directions that is proved by random vectors, and for walks."""
         entries = 1.0 * self.depth * self.size

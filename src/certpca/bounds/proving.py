@@ -29,7 +29,7 @@ class Prover:
         examiner: AnyExaminer | None = None,
         costs: ProofCosts | None = None,
     ) -> None:
-        self._examiner = examiner_of(operator) if examiner is None else examiner
+        self.examiner = examiner_of(operator) if examiner is None else examiner
         self.costs = ProofCosts(operator) if costs is None else costs
         self._operator, self._sparsity = operator, sparsity
         self._latest: tuple[Certificate, Proof] | None = None
@@ -37,7 +37,7 @@ class Prover:
     @property
     def fingerprint(self) -> str:
         """The hash of the data."""
-        return self._examiner.fingerprint
+        return self.examiner.fingerprint
 
     def prove(
         self,
@@ -50,7 +50,7 @@ class Prover:
         seconds: float = 0.0,
     ) -> Certificate:
         """Let the checker derive a bound, and claim that."""
-        self._examiner.prepare()
+        self.examiner.prepare()
         draft = Certificate(
             kind=kind,
             size=self._operator.size,
@@ -66,7 +66,7 @@ class Prover:
             reading=dict(self._operator.reading),
         )
         begin = budget.clock()
-        proof = self._examiner.examine(draft)
+        proof = self.examiner.examine(draft)
         self.costs.learn(self.costs.of(kind, evidence), budget.clock() - begin)
         if kind == "largest-eigenvalue":
             self.costs.known.add(kind)
@@ -85,4 +85,4 @@ class Prover:
         """Return what the evidence proves about the operator's data."""
         if self._latest is not None and self._latest[0] is certificate:
             return self._latest[1]
-        return self._examiner.examine(certificate)
+        return self.examiner.examine(certificate)

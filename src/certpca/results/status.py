@@ -28,6 +28,10 @@ class Status(Enum):
         "raise `memory`, or use `certify`, whose dual needs no matrix of that size"
     )
     STALLED = "stopped because further steps hardly helped; the bound is valid but the requested gap was not reached"
+    NOTHING_SELECTED = (
+        "finished without an answer of the method's own: no feature reached its threshold, and the one that came "
+        "nearest is returned; lower epsilon"
+    )
     WIDER_SUPPORT = (
         "finished: the support is wider than the sparsity, as the accuracy mode allows; "
         "leave epsilon unset for at most `sparsity` loadings"

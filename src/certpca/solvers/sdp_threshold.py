@@ -20,11 +20,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from certpca.bounds.guarantees import longest_row
 from certpca.bounds.proof_costs import ProofCosts
 from certpca.bounds.proving import Prover
 from certpca.bounds.sdp import Relaxation, solve_relaxation
 from certpca.bounds.sdp.clipped import DIRECTIONS
 from certpca.operators import Operator
+from certpca.results.certificate import Certificate
 from certpca.results.solution import Candidate
 from certpca.results.status import Status
 from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
@@ -32,6 +34,8 @@ from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidProblemError
 from certpca.search.krylov import leading_on_support
 from certpca.solvers.base import register
+
+ROWS_MEASURED = 128  # before the length of the others is bounded
 
 
 @register
@@ -117,16 +121,30 @@ class SdpThreshold:
         proved = certificate.upper_bound
         if kind == "trace":  # which bounds the optimum but not the relaxation
             proved = max(proved, sparsity * float(to_vector(operator.diagonal()).max()))
-        details = _constants(operator, relaxation, proved, rounded, width)
+        details = _constants(operator, relaxation, proved, rounded, width, progress)
         wider = support.size > sparsity
+        if wider:
+            certificate = _for_width(operator, support, raw, relaxation.largest_eigenvalue, prover, progress)
         return Candidate(
             support,
             Status.WIDER_SUPPORT if wider and relaxation.status is Status.CONVERGED else relaxation.status,
             raw,
             largest_eigenvalue=relaxation.largest_eigenvalue,
             details=details,
-            certificate=None if wider else certificate,
+            certificate=certificate,
         )
+
+
+def _for_width(
+    operator: Operator, support: Indices, raw: Vector, largest: float, prover: Prover, progress: Progress
+) -> Certificate:
+    """Bound what as many loadings as were kept can capture: the relaxation is about fewer."""
+    costs = prover.costs
+    wide = Prover(operator, support.size, prover.examiner, costs)
+    trace = float(np.sort(to_vector(operator.diagonal()))[-support.size :].sum())
+    affordable = not progress.timed or progress.remaining > costs.closed_form("largest-eigenvalue")
+    kind = "largest-eigenvalue" if largest < trace and affordable else "trace"
+    return wide.prove(kind, {}, support, raw, seconds=progress.seconds)
 
 
 def _affordable(
@@ -208,15 +226,18 @@ def _beta(relaxation: Relaxation) -> float:
 
 
 def _constants(
-    operator: Operator, relaxation: Relaxation, proved: float, rounded: _RankOne, width: int
+    operator: Operator, relaxation: Relaxation, proved: float, rounded: _RankOne, width: int, progress: Progress
 ) -> dict[str, float]:
     """Return what the paper's theorem speaks of, and how the relaxation was solved."""
-    # A row of A is no longer than √(A_ii λ_max), since A² ⪯ λ_max A; and λ_max is at most the trace.
-    longest = math.sqrt(float(to_vector(operator.diagonal()).max()) * operator.trace())
+    loss = 0.0
+    if width < operator.size:  # else nothing is cut off
+        rows = 0 if operator.cost.dear else ROWS_MEASURED
+        longest = longest_row(operator, relaxation.largest_eigenvalue, examined=rows, late=progress.late)
+        loss = 3 * relaxation.sparsity * rounded.beta / math.sqrt(width) * longest
     details = {
         "alpha": _ratio(proved, rounded.captured),
         "beta": rounded.beta,
-        "theorem_loss": 3 * relaxation.sparsity * rounded.beta / math.sqrt(width) * longest,
+        "theorem_loss": loss,
         "sdp_lower": relaxation.lower,
         "sdp_upper": proved,
         "duality_gap": max(0.0, 1 - relaxation.lower / proved) if relaxation.lower > 0 else 0.0,

@@ -4,9 +4,10 @@ Chowdhury, Drineas, Woodruff & Zhou, "Approximation Algorithms for Sparse Princi
 Analysis", Algorithm 1, in two modes.
 
 With `epsilon`: ℓ = ⌈1/ε⌉ singular vectors, the rows of U_ℓ with squared norm at least ε²/k, and the
-top right singular vector of the selected columns of Σ_ℓ^½ U_ℓᵀ. Up to k/ε³ loadings are
-nonzero. Where no row is long enough the longest is taken: the theorem holds for any unit
-vector then, and an empty answer would help nobody.
+top right singular vector of the selected columns of Σ_ℓ^½ U_ℓᵀ. Up to ⌈1/ε⌉k/ε² loadings are
+nonzero, since the squared norms of all rows add up to ℓ. Vectors whose singular value is zero
+are left out: they are not determined, and the theorem loses nothing without them. Where no row
+is long enough the longest is taken, and the status says so: the algorithm has no answer then.
 
 Without: the mode of the paper's experiments, ℓ = `components` given and the k longest rows.
 """
@@ -17,6 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from certpca.bounds.guarantees import svd_width
 from certpca.operators.base import Operator
 from certpca.results.solution import Candidate
 from certpca.results.status import Status
@@ -25,6 +27,8 @@ from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidProblemError
 from certpca.search.krylov import METHODS, Method, leading_eigenpairs
 from certpca.solvers.base import register
+
+NULL = 1e-12  # of the largest eigenvalue, times the order: what cannot be told from zero
 
 
 @register
@@ -71,18 +75,22 @@ class SvdThreshold:
         pairs = leading_eigenpairs(
             operator, count, method=self.method, accuracy=self.accuracy, rng=rng, late=progress.late
         )
-        lengths = np.einsum("ij,ij->i", pairs.vectors, pairs.vectors)
-        status = Status.CONVERGED
+        some = pairs.values > NULL * operator.size * max(float(pairs.values[0]), 0.0)
+        some[0] = True
+        values, vectors = pairs.values[some], pairs.vectors[:, some]
+        lengths = np.einsum("ij,ij->i", vectors, vectors)
+        status, details = Status.CONVERGED, {"components": float(values.size), "residual": pairs.residual}
         if self.epsilon is None:
             support = top_k(lengths, sparsity)
         else:
             support = np.flatnonzero(lengths >= self.epsilon**2 / sparsity)
+            details |= {"selected": float(support.size), "most_selected": float(svd_width(sparsity, self.epsilon))}
             if support.size == 0:
-                support = top_k(lengths, 1)
+                support, status = top_k(lengths, 1), Status.NOTHING_SELECTED
             if support.size > sparsity:
                 status = Status.WIDER_SUPPORT
-        selected = np.sqrt(np.maximum(pairs.values, 0.0))[:, None] * pairs.vectors[support].T
+        selected = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors[support].T
         _, lengths, right = np.linalg.svd(selected, full_matrices=False)
-        value, loadings = float(pairs.values[0]), right[0]
+        value, loadings = float(values[0]), right[0]
         progress.tick(float(lengths[0]) ** 2)  # what the leading part captures, at most what all of it does
-        return Candidate(support, status, loadings, value, {"components": count, "residual": pairs.residual})
+        return Candidate(support, status, loadings, value, details)

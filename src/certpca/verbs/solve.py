@@ -217,13 +217,15 @@ def solved_near_one(
     certificate = candidate.certificate
     progress = progress.part(checkpoint=proof_states, after=search)
     if target_gap is not None:
-        require_narrow(found.support, count, method)
+        if getattr(method, "epsilon", None) is None:
+            require_narrow(found.support, count, method)
+        width = max(count, found.support.size)  # an accuracy mode may keep more: the proof is about as many then
         if certificate is None and _nothing_can_be_proved(operator, progress):
             progress.run_out()
         else:
             known = Known(found.support, found.loadings, found.objective)
             goal = Goal(target_gap, known=certificate, largest=found.largest)
-            certificate = find_certificate(operator, count, known, goal, progress)
+            certificate = find_certificate(operator, width, known, goal, progress)
         status = ending(progress, status)
         if certificate is not None and certificate.status is Status.STALLED:
             status = Status.STALLED

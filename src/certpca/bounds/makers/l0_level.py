@@ -69,6 +69,7 @@ def make(search: ProofSearch) -> None:
     else:
         rounds = known[0].at(search.sparsity, incumbent.objective, progress.late)
 
+    same = known is not None and known[0].aim.sparsity == search.sparsity
     rough = in_sight(search)  # cells are solved anew: what is left to gain here they gain sooner
 
     def enough(at: OnLevels) -> bool:
@@ -78,7 +79,7 @@ def make(search: ProofSearch) -> None:
 
     def start() -> OnLevels:
         if known is not None:
-            return rounds.begin(known[1])
+            return known[1] if same else rounds.begin(known[1])
         panel = np.zeros((operator.size, 1))
         panel[incumbent.best.support, 0] = incumbent.best.loadings
         return rounds.start(shared.features.combined(operator.adopt(panel)))
@@ -100,7 +101,8 @@ def make(search: ProofSearch) -> None:
             late=lambda _: progress.late(rounds.correcting),
         )
     shared.levels = rounds, at
-    if not search.improves(at.best.bound):
+    nothing_new = known is not None and same and at.best is known[1].best and search.best is goal.known
+    if nothing_new or not search.improves(at.best.bound):
         return
     if not goal.reached(incumbent.objective, at.best.bound) and not progress.exhausted:
         incumbent.best = incumbent.improved(incumbent.best, list(rounds.images(at, IMAGES).T))
