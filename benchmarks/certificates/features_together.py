@@ -13,11 +13,14 @@ import json
 import time
 from typing import Any
 
-import cvxpy as cp
+import cvxpy
 import numpy as np
 from benchmarks.certificates.gaps import DATA
 from benchmarks.machine import SHARED, facts, write_results
 
+from certpca.runtime.arrays import Vector
+
+cp: Any = cvxpy  # its annotations are incomplete
 CASES = (
     (5, 90, 0, 0.15),
     (8, 45, 7, 0.05),
@@ -28,20 +31,20 @@ STARTS = 3000
 CHOSEN_A_LITTLE = 1e-3  # trace of W_i from which a feature is grouped
 
 
-def best_found(columns: np.ndarray, k: int) -> float:
+def best_found(columns: Vector, k: int) -> float:
     """Return the most that k features capture, from many random directions."""
-    rng, best = np.random.default_rng(0), 0.0
+    rng, best, captured = np.random.default_rng(0), 0.0, 0.0
     for _ in range(STARTS):
-        direction = rng.normal(size=columns.shape[0])
+        direction: Vector = rng.normal(size=columns.shape[0])
         for _ in range(20):
             support = np.argpartition(-((columns.T @ direction) ** 2), k)[:k]
             values, vectors = np.linalg.eigh(columns[:, support] @ columns[:, support].T)
-            direction = vectors[:, -1]
-        best = max(best, float(values[-1]))
+            direction, captured = vectors[:, -1], float(values[-1])
+        best = max(best, captured)
     return best
 
 
-def relaxed(columns: np.ndarray, k: int, groups: list[tuple[int, ...]]) -> tuple[float, np.ndarray, list[np.ndarray]]:
+def relaxed(columns: Vector, k: int, groups: list[tuple[int, ...]]) -> tuple[float, Vector, list[Vector]]:
     """Return the value of the relaxation with these groups, P and the W_i."""
     depth, size = columns.shape
     whole = cp.Variable((depth, depth), PSD=True)
@@ -63,7 +66,7 @@ def relaxed(columns: np.ndarray, k: int, groups: list[tuple[int, ...]]) -> tuple
     return float(problem.value), whole.value, [matrix.value for matrix in mine]
 
 
-def grouped(whole: np.ndarray, mine: list[np.ndarray], size: int) -> list[tuple[int, ...]]:
+def grouped(whole: Vector, mine: list[Vector], size: int) -> list[tuple[int, ...]]:
     """Put features together whose matrices commute least."""
     values, vectors = np.linalg.eigh(whole)
     root = (vectors / np.sqrt(np.maximum(values, 1e-6))) @ vectors.T
