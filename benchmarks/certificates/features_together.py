@@ -33,13 +33,15 @@ CHOSEN_A_LITTLE = 1e-3  # trace of W_i from which a feature is grouped
 
 def best_found(columns: Vector, k: int) -> float:
     """Return the most that k features capture, from many random directions."""
-    rng, best, captured = np.random.default_rng(0), 0.0, 0.0
+    rng = np.random.default_rng(0)
+    best = captured = 0.0
     for _ in range(STARTS):
         direction: Vector = rng.normal(size=columns.shape[0])
         for _ in range(20):
             support = np.argpartition(-((columns.T @ direction) ** 2), k)[:k]
             values, vectors = np.linalg.eigh(columns[:, support] @ columns[:, support].T)
-            direction, captured = vectors[:, -1], float(values[-1])
+            direction = vectors[:, -1]
+            captured = float(values[-1])
         best = max(best, captured)
     return best
 
