@@ -111,7 +111,7 @@ def _wedge(features: np.ndarray, place: int, parts: int) -> dict[str, Any]:
 
 def _along(form: Any, angles: np.ndarray) -> np.ndarray:
     where = np.c_[np.cos(angles), np.sin(angles)]
-    return np.einsum("ti,ij,tj->t", where, np.array(form), where)
+    return np.asarray(np.einsum("ti,ij,tj->t", where, np.array(form), where))
 
 
 ANGLES = np.linspace(0, np.pi, 721)

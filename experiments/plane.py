@@ -26,12 +26,12 @@ class Bound(NamedTuple):
 def directions(count: int = 721) -> Array:
     """Return unit vectors over a half circle, as rows."""
     angles = np.linspace(0, np.pi, count)
-    return np.c_[np.cos(angles), np.sin(angles)]
+    return np.asarray(np.c_[np.cos(angles), np.sin(angles)])
 
 
 def top_sums(features: Array, k: int, where: Array) -> Array:
     """Return the sum of the k largest squares along each direction: what the best k features capture there."""
-    return np.sort((where @ features.T) ** 2, axis=1)[:, -k:].sum(axis=1)
+    return np.asarray(np.sort((where @ features.T) ** 2, axis=1)[:, -k:].sum(axis=1))
 
 
 def captured(features: Array, support: Sequence[int]) -> float:
@@ -90,7 +90,7 @@ def _positive_part(product: Array) -> Array:
     """Return the sum of the positive eigenvalues of products PB of 2 x 2 matrices, whose eigenvalues are real."""
     half = np.trace(product, axis1=-2, axis2=-1) / 2
     root = np.sqrt(np.maximum(half**2 - np.linalg.det(product), 0))
-    return np.maximum(half + root, 0) + np.maximum(half - root, 0)
+    return np.asarray(np.maximum(half + root, 0) + np.maximum(half - root, 0))
 
 
 def _found(measure: Callable[[Array], float], start: Array) -> Array:
@@ -101,7 +101,7 @@ def _found(measure: Callable[[Array], float], start: Array) -> Array:
 
 def _level(root: Array) -> Array:
     lower = np.array([[root[0], 0.0], [root[1], root[2]]])
-    return lower @ lower.T
+    return np.asarray(lower @ lower.T)
 
 
 def number_bound(features: Array, k: int) -> Bound:
