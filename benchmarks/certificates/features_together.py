@@ -36,7 +36,7 @@ def best_found(columns: Vector, k: int) -> float:
     rng = np.random.default_rng(0)
     best = captured = 0.0
     for _ in range(STARTS):
-        direction: Vector = rng.normal(size=columns.shape[0])
+        direction: Vector = rng.normal(size=(columns.shape[0],))
         for _ in range(20):
             support = np.argpartition(-((columns.T @ direction) ** 2), k)[:k]
             values, vectors = np.linalg.eigh(columns[:, support] @ columns[:, support].T)
