@@ -1,6 +1,5 @@
 """Dense steps on some features, and dual matrices completed on the others: an interior-point solver judges both."""
 
-import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -8,11 +7,10 @@ import pytest
 
 import certpca
 from certpca import Budget, Status
+from certpca.bounds.sdp import active_set, solve
 from certpca.bounds.sdp.parted import PartedDual, _perron
 from certpca.bounds.sdp.splitting import Splitting
 from tests.bounds.test_sdp import check_solutions, interior_point
-
-solve = sys.modules["certpca.bounds.sdp.solve"]
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +53,6 @@ def test_solutions_of_rank_two_agree_with_an_interior_point_solver(seed: int) ->
 
 def test_features_come_in_where_the_bound_lacks_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begun with the narrow group alone, it ends where it does with a better start."""
-    active_set = sys.modules["certpca.bounds.sdp.active_set"]
     matrix = narrow_and_wide(0)
     expected = certpca.solve_sdp(matrix, 8, covariance=True, target_gap=1e-5)
 

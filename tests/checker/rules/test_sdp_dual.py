@@ -1,6 +1,5 @@
 """Dual matrices under attack: each stored number is altered, and exact arithmetic judges each allowance."""
 
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 
 import certpca
 from certpca import Certificate, CertificateError, load_certificate, save_certificate, verify
+from certpca.bounds.sdp import solve
 from certpca.checker import examine, fingerprint
 from certpca.checker.data import Prepared, prepare
 from certpca.checker.numbers import gamma, largest_eigenvalue
@@ -25,10 +25,9 @@ from tests.attacks.exact_arithmetic import exact
 from tests.brute_force import brute_force
 
 SIZE, SPARSITY = 9, 3
-solve = sys.modules["certpca.bounds.sdp.solve"]  # the verb has the same name
 
 
-# --- three certificates -------------------------------------------------------------------------------------------------
+# --- three certificates ---------------------------------------------------------------------------------------------
 
 
 @cache
