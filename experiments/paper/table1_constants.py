@@ -10,6 +10,7 @@ import argparse
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -75,14 +76,11 @@ def _tables(run: Run, device: str, only: tuple[str, ...]) -> list[dict[str, Any]
         if key not in only:
             continue
         loaded = _Loaded(data.load, device)
-        matrix = run.part(f"{key}: matrix", lambda loaded=loaded: _matrix(loaded.operator))
+        matrix = run.part(f"{key}: matrix", partial(_matrix, loaded))
         size = matrix["features"]
         wanted = data.sparsities(size)
         wanted = wanted[:: max(1, len(wanted) - 1)] if run.quick else wanted
-        rows = [
-            run.part(f"{key}: k = {k}", lambda loaded=loaded, matrix=matrix, k=k: _row(loaded.operator, matrix, k))
-            for k in wanted
-        ]
+        rows = [run.part(f"{key}: k = {k}", partial(_row, loaded, matrix, k)) for k in wanted]
         table: dict[str, Any] = {"key": key, "title": data.title, "size": size, "rows": rows}
         if data.beside:
             theirs = paper_tables()["sdp_constants"][data.beside]
@@ -97,7 +95,8 @@ class _Loaded:
     """Data that are read when they are first needed."""
 
     def __init__(self, load: Callable[[], np.ndarray], device: str) -> None:
-        self._load, self._device, self._made = load, device, None
+        self._load, self._device = load, device
+        self._made: Any = None
 
     @property
     def operator(self) -> Any:
@@ -111,7 +110,8 @@ class _Loaded:
         return self._made
 
 
-def _matrix(operator: Any) -> dict[str, Any]:
+def _matrix(loaded: _Loaded) -> dict[str, Any]:
+    operator = loaded.operator
     return {
         "features": operator.size,
         "spectrum": leading_eigenpairs(operator, min(RANK + 1, operator.size)).values.tolist(),
@@ -119,9 +119,9 @@ def _matrix(operator: Any) -> dict[str, Any]:
     }
 
 
-def _row(operator: Any, matrix: dict[str, Any], k: int) -> dict[str, Any]:
+def _row(loaded: _Loaded, matrix: dict[str, Any], k: int) -> dict[str, Any]:
     begin = time.perf_counter()
-    solution = certpca.solve(operator, k, SdpThreshold(target_gap=TARGET, memory=8.0), refit=False)
+    solution = certpca.solve(loaded.operator, k, SdpThreshold(target_gap=TARGET, memory=8.0), refit=False)
     details = solution.details
     solved = details["duality_gap"] <= NEEDED
     return {

@@ -1,6 +1,6 @@
 """Dense steps on some features, and dual matrices completed on the others: an interior-point solver judges both."""
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,16 +8,16 @@ import pytest
 import certpca
 from certpca import Budget, Status
 from certpca.bounds.sdp import active_set, solve
+from certpca.bounds.sdp.dense_steps import from_direction
 from certpca.bounds.sdp.parted import PartedDual, _perron
 from certpca.bounds.sdp.splitting import Splitting
 from tests.bounds.test_sdp import check_solutions, interior_point
 
 
 @pytest.fixture(autouse=True)
-def _as_if_there_were_many(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _as_if_there_were_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solve, "FEW", 0)
     monkeypatch.setattr(solve, "LARGEST_SHARE", 1.0)
-    return
 
 
 def narrow_and_wide(seed: int, size: int = 44) -> np.ndarray:
@@ -56,9 +56,10 @@ def test_features_come_in_where_the_bound_lacks_them(monkeypatch: pytest.MonkeyP
     matrix = narrow_and_wide(0)
     expected = certpca.solve_sdp(matrix, 8, covariance=True, target_gap=1e-5)
 
-    def first(operator, sparsity, pairs, direction, clipped, progress, warm):  # type: ignore[no-untyped-def]
+    def first(*given: Any) -> Any:
+        direction, clipped = given[3:5]
         features = np.union1d(direction.support, np.arange(4))
-        return features, active_set.from_direction(direction, clipped, features)
+        return features, from_direction(direction, clipped, features)
 
     monkeypatch.setattr(active_set, "_first", first)
     found = certpca.solve_sdp(matrix, 8, covariance=True, target_gap=1e-5)
@@ -100,7 +101,12 @@ def test_small_budgets_leave_a_valid_bound(steps: int) -> None:
     found = certpca.solve_sdp(matrix, 8, covariance=True, target_gap=1e-9, budget=Budget(steps=steps))
     assert found.upper >= best * (1 - 1e-9)
     told: list[float] = []
-    certpca.solve_sdp(matrix, 8, covariance=True, listener=lambda step: told.append(step.upper_bound) or True)
+
+    def listen(step: certpca.Step) -> bool:
+        told.append(step.upper_bound)
+        return True
+
+    certpca.solve_sdp(matrix, 8, covariance=True, listener=listen)
     assert min(told) >= best * (1 - 1e-6)  # what holds for some features is not told as a bound for all
 
 
