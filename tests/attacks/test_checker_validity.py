@@ -90,6 +90,13 @@ def dual_matrices(rng: np.random.Generator, matrix: np.ndarray) -> dict[str, Any
         dual = dual if rng.random() < 0.6 else dual + absurd(rng, dual.shape, 1.0)
         options["matrix"] = dual[np.tril_indices(features.size)]
         tops = [np.linalg.eigvalsh(matrix[np.ix_(features, features)] - np.tril(dual) - np.tril(dual, -1).T)[-1], 0.0]
+        if "features" in options and rng.random() < 0.5:  # completed on the others
+            count, width = size - features.size, int(rng.integers(1, 4))
+            options["directions"] = absurd(rng, (features.size, width), 1.0)
+            options["shifts"] = np.zeros((count, width)) if rng.random() < 0.4 else absurd(rng, (count, width), 1.0)
+            options["weights"] = np.ones(count) if rng.random() < 0.5 else np.abs(absurd(rng, (count,), 1.0))
+            options["level"] = np.float64(rng.choice([0.0, np.abs(matrix).max(), 0.5 * np.abs(matrix).max()]))
+            tops.append(values[-1])
     else:
         active = places(rng, size)
         leading = (axes * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, : int(rng.integers(1, 4))]
@@ -109,7 +116,7 @@ def dual_matrices(rng: np.random.Generator, matrix: np.ndarray) -> dict[str, Any
 
 
 def in_units(evidence: dict[str, Any], unit: float) -> dict[str, Any]:
-    powers = {"factor": 0.5, "matrix": 1.0, "repair": 1.0, "level": 1.0, "top": 1.0}
+    powers = {"factor": 0.5, "matrix": 1.0, "repair": 1.0, "shifts": 1.0, "level": 1.0, "top": 1.0}
     with np.errstate(all="ignore"):
         return {
             name: np.asarray(value * unit ** powers[name]) if name in powers else value

@@ -98,7 +98,7 @@ def test_agrees_with_an_interior_point_solver(name, matrix, sparsities):
         assert relaxation.lower <= relaxation.upper * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("size", "decay", "sparsity"), [(12, 0.5, 5), (20, 0.9, 4)])
+@pytest.mark.parametrize(("size", "decay", "sparsity"), [(12, 0.5, 5), (20, 0.9, 4), (30, 0.8, 4)])
 def test_slow_cases_are_bracketed(size, decay, sparsity):
     """Features that are alike but for their place have many near-solutions: steps are small there."""
     matrix = toeplitz(size, decay)
@@ -106,7 +106,7 @@ def test_slow_cases_are_bracketed(size, decay, sparsity):
     relaxation = solved(matrix, sparsity, target_gap=1e-6)
     assert relaxation.lower <= expected * (1 + 1e-6)
     assert relaxation.upper >= expected * (1 - 1e-6)
-    assert relaxation.gap <= 5e-3
+    assert relaxation.gap <= 1e-4
     assert (relaxation.status is Status.CONVERGED) == (relaxation.gap <= 1e-6)
 
 

@@ -324,20 +324,24 @@ def test_pit_props_agree_with_the_printed_table(shared):
 
 
 def test_constants_and_times_are_rendered_from_results():
-    constants = [{"printed": "chr1", "n": 37493, "title": "here", "size": 60, "rows": []}]
+    constants = [{"key": "here", "beside": "chr1", "n": 37493, "title": "here", "size": 60, "rows": []}]
     printed = dict(zip(("k", "alpha", "beta", "epsilon"), [624, 0.9999, 1.0, 4.63], strict=True))
     spectrum = np.array([10.0, 4.0, 2.0, 1.0])
     constant = low_rank_constant(spectrum, 3, 60, 1, 2.0)
     row = {
         "paper": printed,
         "k": 1,
+        "solved": True,
         "alpha": 1.5,
         "beta": 1.0,
+        "better_alpha": 1.25,
+        "rank": 2,
+        "value": 0.5,
         "epsilon": constant,
         "duality_gap": 1e-6,
-        "cut": "TOO_LARGE",
     }
-    constants[0]["rows"] = [row]
+    unsolved = {**row, "k": 2, "solved": False, "alpha": None, "beta": None, "duality_gap": 0.3}
+    constants[0]["rows"] = [row, unsolved]
     table1_constants.render(constants)
     seconds = {"spca-svd": 1.0, "spca-sdp": 30.0, "dec": 3.0, "cwpca": 9.0, "spca-lowrank": 2.0, "auto": 20.0}
     hours = {"spca-svd": [2.5, 3], "spca-sdp": [20, 20], "dec": [5, 7], "cwpca": [5, 7], "spca-lowrank": [5, 7]}
@@ -348,9 +352,10 @@ def test_constants_and_times_are_rendered_from_results():
     result = {"rows": rows, "limit": 9.0, "proofs": {"count": 2, "seconds": 50.0}, "hardware": "big", "shape": [2, 3]}
     times.render(result)
     text = (pages.DOCS / "paper.md").read_text()
-    assert "Disagrees in part: α and β are not one everywhere" in text
-    assert "1 of the 1 values of α" in text
-    assert "Not solved within the limits of time and memory: k = 1;" in text
+    assert "That does not hold everywhere: α is 1.500 for here at k = 1." in text
+    assert "Of the paper's own values of α, 2 of 2 are below one." in text
+    assert "- here: 1 of 2 relaxations solved to a proved gap of 0.0001; at 1 of them (k = 1) not both are one" in text
+    assert "| 2 | – | – | – |" in text  # what was not solved has no constants
     assert "Agrees on the fastest, which is spca-svd here" in text
     assert "| spca-sdp | about 20 | 15.0 to 30.0 | none | 2,400 |" in text
     assert text.index("Running times") < text.index("Table 1")

@@ -17,6 +17,7 @@ import certpca
 from certpca import Certificate, Constraints, SetCertificate
 from certpca.bounds.makers import pair_rows, pair_rows_later, search_tree
 from certpca.bounds.proving import ROUNDED_UP, Prover
+from certpca.bounds.sdp import solve as relaxation_solver
 from certpca.bounds.sets.makers import priced_regions as regions_of_directions
 from certpca.bounds.sets.search import SetSearch
 from certpca.checker import examine, fingerprint
@@ -294,6 +295,11 @@ def _large(kind: str, sparsity: int, limits: dict[str, Any] | None = None, **opt
     return make
 
 
+def _parted(values: Any) -> Any_:
+    with mock.patch.object(relaxation_solver, "FEW", 0):
+        return best("sdp-dual", lambda: certpca.solve(values, 3, "sdp-threshold"))
+
+
 def _set(
     kind: str, count: int, sparsity: Any, together: str, gap: float = 1e-6, **limits: Any
 ) -> Callable[[Any], Any_]:
@@ -423,6 +429,7 @@ VALID = (
         "the relaxation, clipped",
         lambda values: best("sdp-dual", lambda: certpca.solve(values, 3, "sdp-threshold")),
     ),
+    Valid("sdp-dual-parted", "wide.npy", "the relaxation, completed beside some features", _parted),
     Valid("missing-code", "gaps.npy", "-9 is missing", _certify("search-tree", 4, missing="mean")),
     Valid(
         "missing-nan",

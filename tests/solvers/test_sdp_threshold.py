@@ -77,9 +77,18 @@ def test_alpha_and_beta_are_those_of_the_theorem(seed, sparsity):
     first = relaxation.weights[leader] * np.outer(relaxation.vectors[:, leader], relaxation.vectors[:, leader])
     whole = (relaxation.vectors * relaxation.weights) @ relaxation.vectors.T
     details = solution.details
-    assert details["alpha"] >= 1
-    assert details["alpha"] * (matrix * first).sum() >= solution.upper_bound * (1 - 1e-9)
-    assert details["beta"] == pytest.approx(np.abs(first).sum() / np.abs(whole).sum(), rel=1e-9)
+    lone = np.outer(relaxation.lone, relaxation.lone)
+    assert np.trace(lone) <= 1 + 1e-9
+    assert np.abs(lone).sum() <= sparsity * (1 + 1e-9)
+    assert relaxation.lone_value == pytest.approx((matrix * lone).sum(), rel=1e-9)
+    better = max((matrix * first).sum(), relaxation.lone_value)
+    assert details["alpha"] == pytest.approx(max(1.0, solution.upper_bound / better), rel=1e-9)
+    if relaxation.lone_value > (matrix * first).sum():
+        assert details["beta"] == 1.0
+    if relaxation.status is Status.CONVERGED:
+        alpha = max(1.0, solution.upper_bound / (matrix * first).sum())
+        assert details["alpha_z1"] == pytest.approx(alpha, rel=1e-9)
+        assert details["beta_z1"] == pytest.approx(np.abs(first).sum() / np.abs(whole).sum(), rel=1e-9)
     assert details["rank"] == relaxation.weights.size
     assert details["sdp_upper"] == solution.upper_bound
     assert details["sdp_lower"] <= details["sdp_upper"]

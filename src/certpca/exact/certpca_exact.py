@@ -1453,9 +1453,7 @@ def sdp_dual(problem: Problem, claim: Claim) -> int:
             u, peak, rest = *shifted(problem, evidence, chosen, others, u, peak), matrix
         else:
             if others:
-                peak = max(
-                    peak, square_root(max(matrix[i][i] for i in others) * max(matrix[i][i] for i in range(n)))
-                )
+                peak = max(peak, square_root(max(matrix[i][i] for i in others) * max(matrix[i][i] for i in range(n))))
             rest = on(matrix, chosen)
     else:
         rows = evidence.get("factor", n, None).rows()

@@ -41,7 +41,7 @@ def solve_sdp(
     sparsity : int
         Largest allowed number of nonzero loadings, which the relaxation bounds by the sum of |Z_ij|.
     warm : Relaxation, optional
-        The solution for a neighbouring sparsity.
+        The solution for a neighbouring sparsity, to begin with; it saves few steps or none.
     target_gap : float
         Relative duality gap at which to stop.
     time_limit : float, optional
@@ -49,7 +49,7 @@ def solve_sdp(
     budget : Budget, optional
         Limits steps too, in place of `time_limit`.
     memory : float
-        GiB that dense steps may take, where there is no rank-one solution.
+        GiB that dense steps may take, where there is no rank-one solution. It is compared after features are left out.
     listener : callable, optional
         Called with a `Step` after each step; returning False ends the run.
     **options : DataOptions

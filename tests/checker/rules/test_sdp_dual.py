@@ -1,10 +1,12 @@
 """Dual matrices under attack: each stored number is altered, and exact arithmetic judges each allowance."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 
 import certpca
 from certpca import Certificate, CertificateError, load_certificate, save_certificate, verify
+from certpca.bounds.sdp import solve
 from certpca.checker import examine, fingerprint
 from certpca.checker.data import Prepared, prepare
 from certpca.checker.numbers import gamma, largest_eigenvalue
@@ -24,7 +27,7 @@ from tests.brute_force import brute_force
 SIZE, SPARSITY = 9, 3
 
 
-# --- two certificates -------------------------------------------------------------------------------------------------
+# --- three certificates ---------------------------------------------------------------------------------------------
 
 
 @cache
@@ -44,16 +47,35 @@ def ladder() -> np.ndarray:
 
 
 @cache
+def ladder_with_others() -> np.ndarray:
+    """The same with fewer features, and others that have a little to do with them."""
+    inside, places = 5, np.arange(5)
+    matrix = 0.5 * np.eye(SIZE)
+    matrix[:inside, :inside] = 0.8 ** np.abs(places[:, None] - places)
+    across = np.random.default_rng(6).uniform(-0.25, 0.25, (SIZE - inside, inside))
+    matrix[inside:, :inside], matrix[:inside, inside:] = across, across.T
+    return np.asarray(np.linalg.cholesky(matrix + 0.2 * np.eye(SIZE)).T)
+
+
+@cache
 def certified(form: str) -> Certificate:
     data = DATA[form]()
-    solution = certpca.solve(data, SPARSITY, "sdp-threshold", center=form == "clipped")
+    with ExitStack() as stack:
+        if form == "parted":  # as if there were many features
+            stack.enter_context(mock.patch.object(solve, "FEW", 0))
+            stack.enter_context(mock.patch.object(solve, "LARGEST_SHARE", 1.0))
+        solution = certpca.solve(data, SPARSITY, "sdp-threshold", center=form == "clipped")
     assert solution.certificate is not None
     return solution.certificate
 
 
-DATA: dict[str, Callable[[], np.ndarray]] = {"clipped": spiked, "dense": ladder}
-NUMBERS = {"clipped": ("factor", "vector", "repair", "level", "top"), "dense": ("matrix", "top")}
-INDICES = {"clipped": "active", "dense": "features"}
+DATA: dict[str, Callable[[], np.ndarray]] = {"clipped": spiked, "dense": ladder, "parted": ladder_with_others}
+NUMBERS = {
+    "clipped": ("factor", "vector", "repair", "level", "top"),
+    "dense": ("matrix", "top"),
+    "parted": ("matrix", "directions", "shifts", "weights", "level", "top"),
+}
+INDICES = {"clipped": "active", "dense": "features", "parted": "features"}
 
 
 @cache
@@ -191,9 +213,38 @@ def test_other_types_of_indices_are_accepted(form: str, kind: Any) -> None:
 
 
 @pytest.mark.parametrize("level", [-1e-300, -1.0, -1e300])
-def test_negative_levels_are_refused(level: float) -> None:
+@pytest.mark.parametrize("form", ["clipped", "parted"])
+def test_negative_levels_are_refused(level: float, form: str) -> None:
     with pytest.raises(CertificateError, match="level is negative"):
-        verify(with_evidence(certified("clipped"), level=np.float64(level)), spiked())
+        verify(with_evidence(certified(form), level=np.float64(level)), DATA[form]())
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, 5e-324, 1e-40])
+def test_weights_that_hide_a_row_are_refused(weight: float) -> None:
+    weights = certified("parted").evidence["weights"].copy()
+    weights[1] = weight
+    with pytest.raises(CertificateError, match="weights are"):
+        verify(with_evidence(certified("parted"), weights=weights), ladder_with_others())
+
+
+def test_a_completed_matrix_must_leave_features_out_and_have_directions() -> None:
+    whole, parted = certified("dense").evidence, certified("parted")
+    everything = {**parted.evidence, **whole, "directions": np.ones((SIZE, 1)), "shifts": np.zeros((0, 1))}
+    with pytest.raises(CertificateError, match="leaves no feature out"):
+        verify(replace(parted, evidence=everything), ladder_with_others())
+    none = {"directions": parted.evidence["directions"][:, :0], "shifts": parted.evidence["shifts"][:, :0]}
+    with pytest.raises(CertificateError, match="directions"):
+        verify(with_evidence(parted, **none), ladder_with_others())
+
+
+@pytest.mark.parametrize("name", ["directions", "shifts", "weights", "level"])
+def test_a_completed_matrix_is_not_one_that_lacks_an_array(name: str) -> None:
+    changed = with_evidence(certified("parted"), **{name: None})
+    if name == "shifts":  # then it is a dense one, and the features left out are not below its level
+        assert not stays_valid("parted", changed)
+    else:
+        with pytest.raises(CertificateError, match="lacks"):
+            verify(changed, ladder_with_others())
 
 
 def test_a_vector_with_a_zero_is_refused() -> None:
@@ -430,6 +481,23 @@ def dense_dual(evidence: dict[str, Any], matrix: Rationals) -> Rationals:
     return dual
 
 
+def parted_dual(evidence: dict[str, Any], matrix: np.ndarray) -> Rationals:
+    """Return U as the definition has it but for roundings in the shifts, which give another U that is as good."""
+    chosen, size = evidence["features"], matrix.shape[0]
+    others = np.setdiff1d(np.arange(size), chosen)
+    exact, limit = rational(matrix), Fraction(max(float(evidence["level"]), np.abs(evidence["matrix"]).max()))
+    more = rational(evidence["directions"] @ evidence["shifts"].T)
+    dual = [[min(max(entry, -limit), limit) for entry in row] for row in exact]
+    for a, i in enumerate(chosen):
+        for b, j in enumerate(others):
+            dual[i][j] = dual[j][i] = min(max(exact[i][j] + more[a][b], -limit), limit)
+    packed = iter(evidence["matrix"])
+    for row, i in enumerate(chosen):
+        for j in chosen[: row + 1]:
+            dual[i][j] = dual[j][i] = Fraction(float(next(packed)))
+    return dual
+
+
 @MANY
 @SEEDS
 def test_bounds_are_at_least_the_exact_dual_value(seed: int) -> None:
@@ -441,7 +509,16 @@ def test_bounds_are_at_least_the_exact_dual_value(seed: int) -> None:
     sparsity = int(rng.integers(1, size + 1))
     chosen = np.sort(rng.choice(size, int(rng.integers(1, size + 1)), replace=False))
     noise = 10.0 ** rng.uniform(-9, 1)
-    if rng.random() < 0.5:
+    form = rng.random()
+    if form < 0.4 and chosen.size < size:
+        part = matrix[np.ix_(chosen, chosen)] * rng.choice([0.0, 0.5, 1.0]) + noise * np.diag(rng.random(chosen.size))
+        directions = rng.standard_normal((chosen.size, width))
+        shifts = noise * rng.standard_normal((size - chosen.size, width)) * (rng.random() < 0.7)
+        evidence = {"features": chosen, "matrix": part[np.tril_indices(chosen.size)], "directions": directions}
+        evidence |= {"shifts": shifts, "weights": rng.random(size - chosen.size) + 10.0 ** rng.uniform(-8, 1)}
+        evidence["level"] = np.float64(np.abs(matrix).max() * rng.choice([0.0, 0.3, 0.6, 1.2]))
+        dual = parted_dual(evidence, matrix)
+    elif form < 0.7:
         values, axes = np.linalg.eigh(matrix)
         factor = (axes * np.sqrt(np.maximum(values, 0.0)))[:, ::-1][:, :width]
         factor = factor * rng.choice([0.5, 1.0, 1.5]) + noise * rng.standard_normal(factor.shape)
@@ -458,11 +535,28 @@ def test_bounds_are_at_least_the_exact_dual_value(seed: int) -> None:
     values = np.linalg.eigvalsh(np.array(rest, dtype=np.float64))
     level = max(abs(entry) for row in dual for entry in row)
     bound = proved(Source("matrix", matrix), sparsity, {**evidence, "top": np.float64(values[-1])})
-    assert above(Fraction(bound) - sparsity * level, rest)
+    # U may be another one by the roundings of a shifted entry.
+    slack = Fraction(1, 10**13) * (1 + Fraction(noise)) if "shifts" in evidence else 0
+    assert above(Fraction(bound) - sparsity * level + slack, rest)
     event(f"tight: {bound <= float(values[-1] + sparsity * level) * (1 + 1e-6)}")
 
 
 BY_HAND: dict[str, tuple[np.ndarray, dict[str, Any]]] = {
+    # Of a feature beside, A − U keeps its variance but for the level.
+    "a variance beside": (
+        np.diag([0.25, 0.75]),
+        {"features": np.array([0]), "matrix": np.array([0.25]), "top": -1.0, "shifts": np.zeros((1, 1))},
+    ),
+    # Two features beside that move together: each row of what is left counts with both.
+    "rows beside": (
+        np.array([[0.1, 0.0, 0.0], [0.0, 0.75, 0.75], [0.0, 0.75, 0.75]]),
+        {"features": np.array([0]), "matrix": np.zeros(1), "top": -1.0, "shifts": np.zeros((2, 1))},
+    ),
+    # One feature in M, one not, which move together: nothing but the coupling is left.
+    "what couples": (
+        np.full((2, 2), 0.5),
+        {"features": np.array([0]), "matrix": np.array([0.25]), "top": 0.25, "shifts": np.full((1, 1), -1.0)},
+    ),
     # E is −0.09 on the vector itself, so W lowers there what U leaves as it is.
     "what strays": (
         np.diag([0.75, 0.5]),
@@ -487,6 +581,8 @@ BY_HAND: dict[str, tuple[np.ndarray, dict[str, Any]]] = {
 def test_cases_where_one_term_is_everything(name: str) -> None:
     matrix, given_ = BY_HAND[name]
     evidence = {"repair": np.zeros(matrix.shape[0]), "level": np.float64(0.0), **given_}
+    if "shifts" in given_:
+        evidence |= {"directions": np.ones((1, 1)), "weights": np.ones(matrix.shape[0] - 1)}
     evidence["top"] = np.float64(given_["top"] + 1e-12)  # what a checker without that term would need
     for sparsity in range(1, matrix.shape[0] + 1):
         bound = proved(Source("matrix", matrix), sparsity, evidence)

@@ -121,9 +121,7 @@ def _first(
     return features, from_direction(direction, clipped, features)
 
 
-def _extended(
-    operator: Operator, steps: DenseSteps, completion: Completion, wanted: Indices
-) -> tuple[Indices, Start]:
+def _extended(operator: Operator, steps: DenseSteps, completion: Completion, wanted: Indices) -> tuple[Indices, Start]:
     """Add features, with Z and the completed U as they are there."""
     splitting, old, last = steps.splitting, steps.features, steps.last
     assert last is not None

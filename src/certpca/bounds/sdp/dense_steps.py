@@ -58,9 +58,7 @@ class DenseSteps:
         self.sparsity = min(sparsity, features.size)
         self.splitting = Splitting(part, self.sparsity, scale)
         self.splitting.penalty = start.penalty
-        self.splitting.start(
-            start.vectors, start.weights, lambda rows: start.rows(self.splitting, rows), start.level
-        )
+        self.splitting.start(start.vectors, start.weights, lambda rows: start.rows(self.splitting, rows), start.level)
         self.count = 0
         self.last: Iterate | None = None
         self.best: Iterate | None = None

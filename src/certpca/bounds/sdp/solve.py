@@ -6,7 +6,7 @@ import numpy as np
 
 from certpca.bounds.sdp.active_set import LARGEST_SHARE, solve_on_active
 from certpca.bounds.sdp.clipped import ClippedDual, clipped_duals
-from certpca.bounds.sdp.dense_steps import DenseSteps, Judge, from_direction, from_matrix
+from certpca.bounds.sdp.dense_steps import DenseSteps, Judge, Start, from_direction, from_matrix
 from certpca.bounds.sdp.rank_one import Direction, sparse_direction
 from certpca.bounds.sdp.relaxation import DenseDual, Relaxation, of_direction, of_zero
 from certpca.bounds.sdp.splitting import Splitting
@@ -51,9 +51,19 @@ def solve_relaxation(
     reach = _reach(operator)
     above = int((reach > UNDER_LEVEL * best.level).sum())
     if above > FEW:
-        most = round(LARGEST_SHARE * above)
-        options = {"gap": gap, "memory": memory, "judge": judge, "warm": warm, "largest": most}
-        active = solve_on_active(operator, sparsity, pairs, direction, best, progress, **options)
+        active = solve_on_active(
+            operator,
+            sparsity,
+            pairs,
+            direction,
+            best,
+            progress,
+            gap=gap,
+            memory=memory,
+            judge=judge,
+            warm=warm,
+            largest=round(LARGEST_SHARE * above),
+        )
         if active is not None:
             return active
     return _on_all(operator, direction, best, sparsity, progress, gap, memory, judge, warm, reach)
@@ -62,13 +72,17 @@ def solve_relaxation(
 def _reach(operator: Operator) -> Vector:
     """Bound the entries of each row."""
     diagonal = to_vector(operator.diagonal())
-    return np.sqrt(np.maximum(diagonal, 0.0) * diagonal.max())
+    return np.asarray(np.sqrt(np.maximum(diagonal, 0.0) * diagonal.max()))
 
 
-def _continues(warm: Relaxation | None, features: Indices) -> bool:
-    """Whether another solution is a start on these features."""
-    dense = warm is not None and warm.weights.size > 1 and isinstance(warm.dual, DenseDual)
-    return dense and np.array_equal(warm.dual.features, features)
+def _start(direction: Direction, clipped: ClippedDual, features: Indices, warm: Relaxation | None) -> Start:
+    """Begin at another solution on the same features; near one of rank one the clipped dual is the better start."""
+    if warm is None or warm.weights.size == 1 or not isinstance(warm.dual, DenseDual):
+        return from_direction(direction, clipped, features)
+    if not np.array_equal(warm.dual.features, features):
+        return from_direction(direction, clipped, features)
+    dual, level = warm.dual.part() / direction.scale, warm.dual.level / direction.scale
+    return from_matrix(warm.vectors[features], warm.weights, dual, level)
 
 
 def _on_all(
@@ -91,14 +105,7 @@ def _on_all(
         needed = Splitting.memory(features.size)
         if needed > memory:
             return of_direction(direction, clipped, sparsity, needed, Status.TOO_LARGE)
-        start = from_direction(direction, clipped, features)
-        # Around a rank-one solution the clipped dual is the better start.
-        if _continues(warm, features):
-            assert warm is not None
-            assert isinstance(warm.dual, DenseDual)
-            dual = warm.dual.part() / scale
-            start = from_matrix(warm.vectors[features], warm.weights, dual, warm.dual.level / scale)
-        run = DenseSteps(operator, features, sparsity, scale, start)
+        run = DenseSteps(operator, features, sparsity, scale, _start(direction, clipped, features, warm))
         status = run.until(progress, gap, direction.value * scale, clipped.bound, judge)
         dual_found = run.dual()
         found = run.result(status, needed, dual_found)
