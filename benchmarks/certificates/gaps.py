@@ -224,9 +224,12 @@ def main() -> None:
         cases += [(name, k, asked.seconds) for k in usual if not asked.at or k in asked.at]
     results = Results("goals" if asked.goals else "rows")
     left = cases if asked.again else results.missing(cases)
+
+    def work(case: Case) -> None:
+        results.add(_in_a_process(case, cores))
+
     with ThreadPoolExecutor(asked.workers) as pool:
-        for done in [pool.submit(lambda case=case: results.add(_in_a_process(case, cores))) for case in left]:
-            done.result()
+        list(pool.map(work, left))
 
 
 if __name__ == "__main__":

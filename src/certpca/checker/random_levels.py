@@ -11,8 +11,9 @@ may be far from sharp. λ is chosen where both terms are about equal; any choice
 
 For μ. cᵀMc = k(r|c|² + (Wᵀc)ᵀS(Wᵀc)) + |Zᵀc|². Wᵀc = (W − BX)ᵀc is nearly nothing where B holds W, whatever X is; and
 Zᵀc = Zᵀ(I − BBᵀ)c, so |Zᵀc|² ≤ λ_max((I − BBᵀ)ZZᵀ(I − BBᵀ))|c|², which `random_spaces` bounds but with probability
-`FAILURE`: nothing else depends on chance. Products go on until the bound is within `ENOUGH` of what the Ritz values
-themselves would give.
+`FAILURE`: nothing else depends on chance. The bound holds after any number of products. They go on until a claim is
+confirmed, or where there is none until the bound is nearly what the Ritz values themselves would give: more of them
+would only narrow a gap by a `NARROWER` share of itself.
 
 Allowance. The computed T is off by e ≤ γ(2ζ²|B| + ζ|ZᵀB| + kϱ|B|) in the Frobenius norm, N by e_N ≤ γ(|T| + |B||X|)
 besides, X = BᵀT as computed. Then 2(Ny)·c is off by at most 2ē|y||c| ≤ ē(|y|² + |c|²), ē = e + e_N, so λ − μ is
@@ -21,7 +22,7 @@ factorisation. √λ_max(M) moves by at most how far Z can be off.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -36,7 +37,8 @@ from certpca.checker.random_spaces import USABLE_DRIFT, RandomSpace
 
 WIDEST = 512  # directions of a level, and leading ones besides
 STARTS, MOST_PRODUCTS = 32, 14  # more vectors save products: reading and converting data takes as long as 32 of them
-ENOUGH = 1e-4  # relative, of the bound
+ENOUGH = 1e-4  # relative, of the bound,
+NARROWER = 0.03  # and of what lies between it and what is captured
 OTHER_DRAWS = 0.02  # relative; by how much the random part may differ for other draws. A tenth of it was seen.
 STEPS = 60  # towards the λ at which both terms are equal
 
@@ -56,8 +58,13 @@ class RandomLevelPoint:
     square: float
     space: RandomSpace
 
-    def bounds(self, k: int) -> tuple[float, float]:
-        """Bound λ_max(kR + Σ Y_i) of the F at hand, as proved now and as other random numbers will confirm it."""
+    def bounds(
+        self, k: int, objective: float = math.inf, confirms: Callable[[float], bool] | None = None
+    ) -> tuple[float, float]:
+        """Bound λ_max(kR + Σ Y_i) of the F at hand, as proved now and as other random numbers will confirm it.
+
+        What is captured, and whether a bound confirms a claim, only say when to stop.
+        """
         level, stray = self.factors.level, self.factors.stray
         split = _Split(self, k)
         if self.basis.shape[0] == self.basis.shape[1]:  # nothing is left
@@ -68,7 +75,13 @@ class RandomLevelPoint:
             found = self.space.bounded()
             value, other = split.bound(found.bound), split.bound(found.bound * (1 + OTHER_DRAWS))
             best, again = min(best, value), min(again, other)
-            good = again <= split.bound(found.seen) * (1 + ENOUGH)
+            if confirms is None:
+                least = split.bound(found.seen)
+                near = least + max(ENOUGH * least, NARROWER * (least - objective))
+                good = again <= near
+                again = max(again, near) if good else again  # others may stop as near as that, and no nearer
+            else:
+                good = confirms(_moved(best, stray))
             if good or self.space.whole or self.space.products >= MOST_PRODUCTS:
                 break
             self.prepared.work.spend(4.0 * self.prepared.size * (self.prepared.depth + level.matrix.shape[0]) * STARTS)

@@ -210,3 +210,14 @@ def test_a_state_with_prices_is_taken_up_by_another_process():
     np.testing.assert_array_equal(back.levels.priced, levels.priced)
     np.testing.assert_array_equal(back.best.levels.prices, levels.prices)
     assert back.best.lifted.shape == (4, 1)
+
+
+def test_the_best_levels_are_judged_by_all_that_is_known(rng):
+    """Levels of an earlier round look better than they are until directions that speak against them are known."""
+    operator = certpca.from_data(rng.standard_normal((300, 600)))
+    search, at, _ = search_for(operator, 30, full_up_to=0)
+    first = next(iter(search.rounds(at)))
+    flattered = searching.replace(first, best=searching.replace(first.best, bound=0.5 * first.best.bound))
+    after = search.step(flattered)
+    assert after.best.bound > 0.9 * first.best.bound
+    assert proved(operator, after.best, 30) == pytest.approx(after.best.bound, rel=0.02)

@@ -104,8 +104,9 @@ def make(search: ProofSearch) -> None:
     nothing_new = known is not None and same and at.best is known[1].best and search.best is goal.known
     if nothing_new or not search.improves(at.best.bound):
         return
-    if not goal.reached(incumbent.objective, at.best.bound) and not progress.exhausted:
-        incumbent.best = incumbent.improved(incumbent.best, list(rounds.images(at, IMAGES).T))
+    with progress.setting_aside(proof):
+        if not goal.reached(incumbent.objective, at.best.bound) and not progress.exhausted:
+            incumbent.best = incumbent.improved(incumbent.best, list(rounds.images(at, IMAGES).T))
     evidence: dict[str, Any] = level_evidence(at.best.directions, at.best.levels)
     if chance:
         rounds.taken_up(at)  # another process may have made the last round

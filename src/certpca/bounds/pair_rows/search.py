@@ -76,7 +76,8 @@ def search(
     """Leave out features in rounds, each with a point of its own, then search the tree over those that are left."""
     evidence: dict[str, Any] = {}
     features, dropped, best = np.arange(pairs.size), 0.0, Found(math.inf, {})
-    improved_by_pairs(pairs, incumbent, lambda: progress.late(proof_seconds))
+    with progress.setting_aside(proof_seconds):
+        improved_by_pairs(pairs, incumbent, progress.late)
     point: RowsPoint | None = None
     stage = 0
     for number in range(ROUNDS):

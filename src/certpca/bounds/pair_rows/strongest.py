@@ -46,14 +46,14 @@ class Strongest:
             return self.matrix[np.ix_(rows, columns)].astype(np.float64)
         return (self.columns[:, rows].T @ self.columns[:, columns]).astype(np.float64)
 
-    def captured(self, group: Indices, weights: Vector) -> float:
+    def captured(self, group: Indices, weights: NDArray[np.float32]) -> float:
         """Return wᵀFᵀFw for weights of some features."""
         if self.matrix is not None:
             return float(weights @ self.matrix[np.ix_(group, group)] @ weights)
         image = self.columns[:, group] @ weights
         return float(image @ image)
 
-    def image(self, group: Indices, weights: Vector) -> Vector:
+    def image(self, group: Indices, weights: NDArray[np.float32]) -> Vector:
         """Return FᵀFw for weights of some features, in double precision."""
         if self.matrix is not None:
             return (weights @ self.matrix[group]).astype(np.float64)

@@ -5,10 +5,11 @@ much they capture together; every one of their rows names the others.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from certpca.bounds.goals import Incumbent
 from certpca.bounds.pair_rows.strongest import Strongest
-from certpca.runtime.arrays import Indices, Vector
+from certpca.runtime.arrays import Indices
 from certpca.runtime.lateness import Late
 
 PRODUCTS = 1 << 27  # multiplications for a look at the groups
@@ -21,11 +22,11 @@ def improved_by_pairs(pairs: Strongest, incumbent: Incumbent, late: Late) -> Non
     most = max(64, PRODUCTS // (4 * depth * count))
     strength = pairs.squares.sum(axis=1, dtype=np.float64) + pairs.diagonal**2
     rows = np.argsort(-strength, kind="stable")[:most]
-    values, groups, seen = list[float](), list[tuple[Indices, Vector]](), set[bytes]()
+    values, groups, seen = list[float](), list[tuple[Indices, NDArray[np.float32]]](), set[bytes]()
     for row in rows:
         if late():
             return
-        group = np.sort(np.append(pairs.partners[row], row))
+        group: Indices = np.sort(np.append(pairs.partners[row], row)).astype(np.intp)
         if (name := group.tobytes()) in seen:
             continue
         seen.add(name)

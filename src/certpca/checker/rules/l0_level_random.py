@@ -10,6 +10,8 @@ Proof: docs/mathematics.md, 3.3 and 10.
 Allowance. `level_points`: that R ⪰ 0; `level_factors`: each Y_i and products with their sum; `random_levels`: λ_max.
 """
 
+import math
+
 from certpca.checker.data import Prepared
 from certpca.checker.proved import Proved, bound_alone
 from certpca.checker.random_levels import WIDEST, random_level_point_of
@@ -30,6 +32,12 @@ EVIDENCE: Forms = {
 
 def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Proved:
     """Evaluate one dual point without forming its matrix, as proved now and as other random numbers will confirm it."""
-    del objective
-    bound, again = random_level_point_of(prepared, certificate.evidence).bounds(certificate.sparsity)
+    claim = certificate.upper_bound
+    claimed = isinstance(claim, float) and math.isfinite(claim)
+
+    def confirms(bound: float) -> bool:
+        return prepared.lift(bound) * prepared.unit <= claim
+
+    point = random_level_point_of(prepared, certificate.evidence)
+    bound, again = point.bounds(certificate.sparsity, objective, confirms if claimed else None)
     return bound_alone(prepared, prepared.lift(bound), prepared.lift(again))
