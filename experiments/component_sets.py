@@ -115,7 +115,10 @@ def render_sets(result: dict[str, Any]) -> list[str]:
             "component beside the others, by exchanging and moving features between components, and from many starts. "
             "What a stage does depends on its own budget alone, so the stages of a smaller budget are among those of a "
             "larger one and **more features never capture less**: from each sparsity to the next up to 64, for up to "
-            "1,024 features; beyond, from one stage to the next.",
+            "1,024 features where all sparsities grow together; beyond, from one stage to the next. Each stage also "
+            "begins from the best component, the best on the features it leaves, and so on: no set captures less "
+            "than such a greedy one; beyond 1,024 features what `solve` finds like that is compared with the set. With "
+            "`total=` the bound is for the split that was found, as the print-out says, and not for all splits.",
             WIDTH,
         ),
         "",

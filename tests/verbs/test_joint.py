@@ -75,7 +75,8 @@ def test_a_total_is_split(data: np.ndarray) -> None:
 def test_never_worse_than_one_after_the_other_even_if_the_search_finds_nothing(
     data: np.ndarray, together: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The best component and the best on what it leaves are compared with whatever the search found."""
+    """The best component and the best on what it leaves are compared with whatever is found among many features."""
+    monkeypatch.setattr(joint, "IN_MEMORY", data.shape[1] - 1)
     poor = np.zeros((data.shape[1], 2))
     poor[[0, 1], [0, 1]] = 1.0
     monkeypatch.setattr(joint, "find_together", lambda *_: poor.copy())

@@ -14,7 +14,7 @@ from certpca.results.status import Status
 from certpca.runtime.arrays import Vector, fix_sign
 from certpca.runtime.budget import Progress
 from certpca.runtime.checkpoint import Checkpoint
-from certpca.search.joint.find import find_together
+from certpca.search.joint.find import IN_MEMORY, find_together
 from certpca.search.joint.stages import Budgets
 from certpca.search.krylov import ROUGH, leading_eigenpairs
 from certpca.verbs.components import Components, with_variances
@@ -47,7 +47,8 @@ def found_together(
     if loadings is None:
         seed = int(rng.integers(2**31))
         loadings = find_together(on_host(near), together, budgets, seed, search)
-        if together in APART_WILL_DO and budgets.total is None and sum(budgets.counts) <= near.size:
+        # On few features every stage of the search begins from these too, so that it never falls as budgets grow.
+        if near.size > IN_MEMORY and together in APART_WILL_DO and budgets.total is None:
             loadings = _no_worse_than_one_by_one(near, budgets.counts, loadings, seed, search)
         search.finish("set", loadings)
     counts = budgets.counts if budgets.total is None else tuple(int(n) for n in (loadings != 0).sum(axis=0))
@@ -73,7 +74,7 @@ def _no_worse_than_one_by_one(
     """Return the best component, the best on the features that it leaves and so on, where these capture more."""
     others, left = np.zeros_like(loadings), np.arange(operator.size)
     for column, count in zip(others.T, counts, strict=True):
-        if progress.late():
+        if progress.late() or left.size < count:
             return loadings
         found = solve(
             operator.restrict(left), count, rng=seed, time_limit=progress.remaining if progress.timed else None

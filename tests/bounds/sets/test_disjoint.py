@@ -95,8 +95,9 @@ def brute_force(matrix: np.ndarray, sparsities: tuple[int, ...]) -> float:
     return best(tuple(range(matrix.shape[0])), sparsities)
 
 
+@pytest.mark.parametrize("hurried", [False, True])
 @pytest.mark.parametrize("seed", range(12))
-def test_a_gap_of_the_prices_is_closed_by_giving_features_away(seed: int) -> None:
+def test_a_gap_of_the_prices_is_closed_by_giving_features_away(seed: int, hurried: bool) -> None:
     """Where fractions of supports are better than whole ones, parts are needed; their bound is that of brute force."""
     rng = np.random.default_rng(seed)
     block = np.full((5, 5), 0.9) + 0.1 * np.eye(5)
@@ -105,11 +106,25 @@ def test_a_gap_of_the_prices_is_closed_by_giving_features_away(seed: int) -> Non
     matrix[:5, :5] += block
     sparsities = [(3, 3), (3, 3, 2), (4, 3)][seed % 3]
     begin = [np.array([number]) for number in range(len(sparsities))]
-    search = AssignmentSearch(matrix, sparsities, begin, 1e-7, lambda: False, Effort(nodes=5))
+    search = AssignmentSearch(matrix, sparsities, begin, 1e-7, lambda: False, Effort(nodes=5), lambda: hurried)
     while search.step() and search.bound > search.target:
         pass
     assert search.value == pytest.approx(brute_force(matrix, sparsities), rel=1e-9)
     assert search.value <= search.bound <= search.value * (1 + 2e-7)
+
+
+def test_a_feature_dearer_than_a_component_is_worth_is_given_away_first() -> None:
+    """One variance above all others: at prices that make components alike nothing could be proved."""
+    rng = np.random.default_rng(3)
+    matrix = np.cov(rng.standard_normal((30, 12)).T)
+    matrix[0, 0] += 60.0
+    begin = [np.array([number]) for number in range(3)]
+    search = AssignmentSearch(matrix, (3, 3, 3), begin, 1e-4, lambda: False)
+    while search.step() and search.bound > search.target:
+        pass
+    assert search.root.feature == 0
+    assert search.value == pytest.approx(brute_force(matrix, (3, 3, 3)), rel=1e-9)
+    assert search.value <= search.bound <= search.target * (1 + 1e-12)
 
 
 def test_some_of_these_have_a_gap() -> None:

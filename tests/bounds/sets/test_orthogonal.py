@@ -31,3 +31,14 @@ def test_what_is_left_is_semidefinite_after_the_shift(rng: np.random.Generator) 
     matrix = np.cov(rng.standard_normal((30, 6)).T)
     search = DirectionSearch(matrix, (2, 3), np.eye(6)[:, :2], lambda: True)
     assert np.linalg.eigvalsh(search.rest(search.directions))[0] >= -1e-12
+
+
+def test_directions_that_vanished_come_back(rng: np.random.Generator) -> None:
+    """At V = 0 the slope by V is zero, though the bound, r times the best, is far above the sum of eigenvalues."""
+    matrix = np.cov(rng.standard_normal((30, 6)).T)
+    values, vectors = np.linalg.eigh(matrix)
+    search = DirectionSearch(matrix, (6, 6, 6), vectors[:, -3:], lambda: False)
+    search.directions = np.zeros_like(search.directions)
+    assert search.estimate(search.directions) == pytest.approx(3 * values[-1])
+    search.run()
+    assert search.bound <= values[-3:].sum() * (1 + 1e-3)

@@ -17,6 +17,8 @@ STEPS = 60
 ADDED = 12  # supports of a sparsity in a round
 MOST_KEPT = 120  # of a sparsity
 MORE_DIRECTIONS = 2  # as many as components, times this, and a few
+VANISHED = 0.03  # of the largest direction, below which another one is as good as zero
+OFTEN = 0.02  # beyond once, that a new direction must be used
 SPREAD = 0.3  # of the leading eigenvalues, in the first V
 
 
@@ -58,8 +60,10 @@ class DirectionSearch:
                     self.bound, self.directions = bound, point
                 if self.late():
                     return
-                if not grown:
+                renewed = self._renewed(point, share * self.value)
+                if not grown and renewed is None:
                     break
+                point = point if renewed is None else renewed
 
     def shift_of(self, directions: Vector) -> float:
         """Return c that makes A − M + cI semidefinite."""
@@ -126,6 +130,30 @@ class DirectionSearch:
             memory=12,
         )
         return best[1]
+
+    def _renewed(self, directions: Vector, smoothing: float) -> Vector | None:
+        """Put directions that are used more than once in the place of columns that have vanished, if there are any.
+
+        By M the bound has the slope I − Σ_t X_t, X_t the mixture of loadings that are worth most; but by V it is flat
+        wherever V is zero, so a descent does not find these by itself.
+        """
+        left = self.matrix - directions @ directions.T
+        used = np.zeros_like(self.matrix)
+        for which, copies in enumerate(self.slots.copies):
+            values, vectors, supports = self._pairs(left, which)
+            share = np.exp((values - values.max()) / smoothing)
+            columns = np.zeros((directions.shape[0], values.size))
+            np.put_along_axis(columns, supports.T, vectors.T, axis=0)
+            used += copies * (columns * (share / share.sum())) @ columns.T
+        often, axes = np.linalg.eigh(used)
+        sizes = np.linalg.norm(directions, axis=0)
+        idle = np.flatnonzero(sizes < VANISHED * max(float(sizes.max()), np.finfo(float).tiny))
+        count = min(idle.size, int((often > 1 + OFTEN).sum()))
+        if count == 0:
+            return None
+        renewed = directions.copy()
+        renewed[:, idle[:count]] = axes[:, -count:] * np.sqrt(smoothing)
+        return renewed
 
     def _leaders(self, directions: Vector) -> Vector:
         left = self.matrix - directions @ directions.T

@@ -9,15 +9,14 @@ from certpca.bounds.sets.regions.pricing import good_prices
 from certpca.bounds.sets.regions.search import RegionSearch
 from certpca.bounds.sets.search import SetSearch
 from certpca.bounds.stalling import Stall
-from certpca.runtime.arrays import Vector, to_vector
+from certpca.runtime.arrays import to_vector
 from certpca.runtime.limits import limits
 from certpca.search.krylov import leading_eigenpairs
 
 ORDER = 4
 KINDS = ("priced-regions",)
 DIRECTIONS = 20  # that have levels of their own, about
-SHARE = 0.9  # of the time, the rest of which is for single bounds where these are better
-MARGIN = 1.3  # for the proof of a region, over what the last one took
+SHARE = 0.8  # of the time, the rest of which is for single bounds where these are better
 FEWEST_LEAVES = 3
 BEYOND = 0.3  # of the gap that is asked for, by which regions are better than that: known directions are not all
 
@@ -48,26 +47,14 @@ def make(search: SetSearch) -> None:
     levels = rounds.taken_up(rounds.start(own))[0]
     inner = RegionSearch(rounds, levels, aim, prices, own, lambda leaves: progress.late((leaves + 2) * leaf))
     inner.start()
-    _offer(search, inner, prices)  # after which the checker has prepared the data
-    stall, measured = Stall(progress), False
+    stall = Stall(progress)
     enough = search.objective / (1 - (1 - BEYOND) * goal.target_gap)
     while inner.bound > enough and not stall.over(search.objective, inner.bound):
         progress.tick(search.objective, inner.bound)
         if progress.exhausted or progress.late((len(inner.leaves()) + 3) * leaf):
             break
         inner.step()
-        if not measured:
-            begin = progress.seconds
-            measured = _offer(search, inner, prices)
-            leaf = MARGIN * (progress.seconds - begin) / len(inner.leaves()) if measured else leaf
-    _offer(search, inner, prices)
-
-
-def _offer(search: SetSearch, inner: RegionSearch, prices: Vector) -> bool:
-    """Let the regions be proved where they are better than what is; say whether they were."""
-    better = search.improves(inner.bound)
-    if better:
+    if search.improves(inner.bound):
         tree, evidence = inner.certificate()
         priced = np.flatnonzero(prices)
         search.offer(search.proved("priced-regions", {**evidence, "priced": priced, "prices": prices[priced]}, tree))
-    return better

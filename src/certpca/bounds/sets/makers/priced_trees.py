@@ -10,6 +10,7 @@ from certpca.runtime.limits import limits
 ORDER = 60
 KINDS = ("priced-trees",)
 PROOF = 0.2  # time to prove a search, as a share of the search
+UNHURRIED = 0.5  # of the time, in which parts are split and left unproved where fractions of supports are better
 
 
 def applies(search: SetSearch) -> bool:
@@ -21,13 +22,16 @@ def make(search: SetSearch) -> None:
     """Find prices, split the problem where these leave a gap, and let the result be proved."""
     operator, progress = on_host(search.operator), search.progress
     matrix = operator.submatrix(np.arange(operator.size))
-    begin = progress.seconds
+    begin, left = progress.seconds, progress.remaining if progress.timed else 0.0
 
     def late() -> bool:
         return progress.exhausted or progress.late(PROOF * (progress.seconds - begin))
 
+    def hurried() -> bool:
+        return progress.timed and progress.seconds - begin > UNHURRIED * left
+
     supports = [component.support for component in search.components]
-    inner = AssignmentSearch(matrix, search.sparsities, supports, search.goal.target_gap, late)
+    inner = AssignmentSearch(matrix, search.sparsities, supports, search.goal.target_gap, late, hurried=hurried)
     while inner.step() and not late() and inner.bound > inner.target:
         progress.tick(max(inner.value, search.objective), inner.bound)
     if inner.value > search.objective * (1 + 1e-12):

@@ -20,6 +20,7 @@ from certpca.bounds.sets.prices.generation import Generated, Generation
 from certpca.bounds.sets.prices.master import Pool, eligible, most_divided
 from certpca.bounds.support_tree.nodes import Operation, Tree
 from certpca.bounds.support_tree.search import TreeSearch
+from certpca.bounds.support_tree.visit import Effort as Steps
 from certpca.results.evidence_forms import within
 from certpca.runtime.arrays import Indices, Vector
 
@@ -27,6 +28,7 @@ SPARE = 0.5  # share of what the bound may exceed the objective by that prices u
 ROUNDINGS = 1e-8  # share of the objective that a tree need not prove
 ACCURACY = 0.02  # of prices, as a share of the gap that is asked for
 LOOK, FALLING = 40, 0.7  # nodes, after which a tree must have brought down what it exceeds its aim by, to that share
+STEPS_OF_A_GLANCE = Steps(root=Steps().root[:3])
 AGAIN = 3  # times that prices are found anew because a tree met a better support
 
 
@@ -81,8 +83,10 @@ class AssignmentSearch:
         target_gap: float,
         late: Callable[[], bool],
         effort: Effort | None = None,
+        hurried: Callable[[], bool] = lambda: False,
     ) -> None:
         self.matrix, self.sparsities, self.target_gap, self.late = matrix, sparsities, target_gap, late
+        self.hurried = hurried  # whether parts may not be closed in time, so that what is proved of each counts
         self.effort = effort or Effort()
         self.pool = Pool(matrix)
         self.generation = Generation(self.pool, late, ACCURACY * target_gap)
@@ -125,7 +129,7 @@ class AssignmentSearch:
         if feature is None:
             feature = self._closed(part)
         else:
-            self._prove(part, generated.priced, self.effort.glance)
+            self._prove(part, generated.priced, self.effort.nodes if self.hurried() else self.effort.glance)
         if feature is None or self.late():
             return
         none, into = part.assignment.split(feature)
@@ -201,7 +205,8 @@ class AssignmentSearch:
     ) -> tuple[TreeSearch, Tree]:
         size = self.matrix.shape[0]
         free, masks = assignment.free(size), self.pool.masks()
-        search = TreeSearch(self.matrix, slot.sparsity, 0.0, prices=prices, tolerance=tolerance)
+        steps = STEPS_OF_A_GLANCE if nodes <= self.effort.glance else None
+        search = TreeSearch(self.matrix, slot.sparsity, 0.0, steps, prices=prices, tolerance=tolerance)
         known = np.flatnonzero(eligible(masks, slot, free))
         values = np.array(self.pool.values)[known] - masks[known] @ prices
         inside = np.array(slot.inside, dtype=np.intp)
