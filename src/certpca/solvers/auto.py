@@ -50,7 +50,7 @@ NOTHING_LEFT = 1e-5  # and once it is
 LITTLE_DATA, MORE_STARTS = 2**18, 4  # numbers up to which products cost next to nothing, and how many times more start
 SHARING = 0.5  # variance of features that are raced, in units of what each of k captures
 COPIES = 6  # one start more for each so many, of features that have near-copies
-ALIKE = 32  # supports that differ in fewer than one feature in so many go on as one
+ALIKE = 64  # supports that differ in fewer than one feature in so many go on as one
 CONTENDERS = 2  # features among which supports are improved, as a multiple of the sparsity
 FEWEST_CONTENDERS = 1000
 
@@ -227,10 +227,11 @@ class Auto:
         """Improve supports together, one product for all at a time; those that meet go on as one."""
         seen: set[bytes] = set()
         active: list[tuple[SwapSearch, int]] = []
-        for support in _apart(supports, ALIKE * self.effort):
+        alike = ALIKE * self.effort
+        for place in _apart(supports, alike):
             if active and progress.exhausted:
                 break
-            search = SwapSearch(operator, support, diagonal, progress.late)
+            search = SwapSearch(operator, supports[place], diagonal, progress.late)
             active.append((search, search.at_once))
         while active and not progress.exhausted:
             images = _images(operator, [search for search, _ in active])
@@ -244,7 +245,8 @@ class Auto:
                 else:
                     yield search
                 seen.add(key)
-            active = going
+            best_first = sorted(going, key=lambda item: -item[0].objective)
+            active = [best_first[place] for place in _apart([search.support for search, _ in best_first], alike)]
         yield from (search for search, _ in active)
 
     def _polished_together(
@@ -293,16 +295,16 @@ def _images(operator: Operator, searches: list[SwapSearch]) -> Vector:
 
 def _times_more(operator: Operator) -> int:
     """Return how many times as many starts there are where products cost little."""
-    return MORE_STARTS if operator.numbers <= LITTLE_DATA else 1
+    return MORE_STARTS if operator.size * (operator.rows or operator.size) <= LITTLE_DATA else 1
 
 
-def _apart(supports: list[Indices], alike: int) -> list[Indices]:
-    """Return those that differ from all before them in more than one feature in so many."""
-    kept: list[Indices] = []
-    for support in supports:
+def _apart(supports: list[Indices], alike: int) -> list[int]:
+    """Return the places of those that differ from all before them in more than one feature in so many."""
+    kept: list[int] = []
+    for place, support in enumerate(supports):
         near = support.size - support.size // alike
-        if all(np.intersect1d(support, other, assume_unique=True).size < near for other in kept):
-            kept.append(support)
+        if all(np.intersect1d(support, supports[other], assume_unique=True).size < near for other in kept):
+            kept.append(place)
     return kept
 
 
