@@ -33,7 +33,9 @@ def draw(found: list[League]) -> str:
     same: dict[str, int] = {}
     for league in found:
         auto = league.of(DEFAULT)
-        for row in league.peers if auto is not None else []:
+        if auto is None:
+            continue
+        for row in league.peers:
             _point(axes, row, auto, drawn, same)
     _decorate(axes)
     figure.tight_layout()

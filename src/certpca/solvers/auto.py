@@ -116,7 +116,7 @@ class Auto:
         finalists = self._raced(operator, sparsity, pairs, diagonal, progress, rng, frugal=frugal)
         status = Status.OUT_OF_BUDGET if progress.exhausted else Status.CONVERGED
         winner, loadings, winning = finalists[0], None, -np.inf
-        improved = self._polished_together if frugal else self._polished
+        improved = self._polished_together if frugal or operator.cost.reads else self._polished
         for search in improved(operator, finalists, diagonal, progress):
             if search.objective > winning * (1 + 1e-12):
                 winning, winner, loadings = search.objective, search.support, search.loadings
