@@ -42,6 +42,13 @@ def pyplot() -> Any:
     return plt
 
 
+def no_ticks() -> Any:
+    """Return what leaves an axis without ticks."""
+    from matplotlib.ticker import NullLocator
+
+    return NullLocator()
+
+
 def save(figure: Any, name: str) -> str:
     """Write a figure as PNG and SVG, and return what a page says to show it."""
     (DOCS / "figures").mkdir(exist_ok=True, parents=True)

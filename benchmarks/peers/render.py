@@ -7,7 +7,7 @@ import argparse
 from typing import Any
 
 from benchmarks.peers import figure
-from benchmarks.peers.results import League, Row, label, leagues, module, ours, read, total
+from benchmarks.peers.results import League, Row, earlier, label, leagues, module, ours, read, total
 
 from experiments import pages
 
@@ -17,11 +17,14 @@ DEFAULT, FAST = "certpca_auto", "certpca_svd_threshold"
 def page(content: dict[str, Any], picture: str) -> list[str]:
     """Return the lines of the page."""
     found = leagues(content["rows"])
-    lines = ["# certpca and its peers", "", *_how(content), "", f"![variance captured against time]({picture})", ""]
+    lines = ["# certpca and its peers", "", *_how(content), "", f"![variance lost against time]({picture})", ""]
     lines += [
-        "Blue is certpca; hollow markers are peers; a thin line to the left of a marker is tuning. The dashed line is"
+        "A marker for each peer and case; filled ones are cases of more than 512 features. On the left of the blue line"
     ]
-    lines += ["what certpca proved that nobody can exceed. Markers with an arrow lie lower than shown.", ""]
+    lines += [
+        "a peer was sooner than `auto`; in the blue band it captured as much. Peers without an answer are not drawn.",
+        "",
+    ]
     lines += ["## In short", "", *_summary(found), "", "## Where certpca loses", "", *_losses(found), ""]
     lines += ["## Every run", "", *LEGEND.strip().splitlines(), ""]
     for league in found:
@@ -39,8 +42,9 @@ nonzero loadings, and runs in a process of its own. Those that take a penalty ar
 fits is tuning. The first penalty, and the dense component where a peer is started there, are given to it and not
 charged. One judge recomputes every answer in float64 from the data: f is the captured share of the largest
 eigenvalue, with the loadings as returned (raw) and with the best ones on the same support (refitted). Solvers that
-penalise shrink their loadings, so only refitted values are compared. Short solves are repeated and the least time
-counts; loading, compiling and verifying are not counted.
+penalise shrink their loadings, so only refitted values are compared. With one thread, seconds are those of the
+processor, so that what else runs on a machine does not count; short solves are repeated and their mean counts; loading,
+compiling and verifying are not counted. Limits on time are about the processor too.
 """
 LEGEND = """
 Bound is an upper bound on f: certpca's are proved and were verified by the independent checker. cvxpy's value of
@@ -53,11 +57,19 @@ def _how(content: dict[str, Any]) -> list[str]:
     machine, limits = content["machine"], content["limits"]
     lines = [*HOW.strip().splitlines(), ""]
     lines.append(f"Machine: {machine['processor']}, {machine['cores']} cores, Python {machine['python']}.")
-    lines.append(f"Limits for each run: {limits['threads']} threads, {limits['seconds']:.0f} s with tuning,")
-    lines.append(f"{limits['bytes'] / 2**30:.0f} GiB of address space.")
+    threads = f"{limits['threads']} thread{'' if limits['threads'] == 1 else 's'}"
+    lines.append(f"Limits for each run: {threads}, {limits['seconds']:.0f} s with tuning, or what a note says,")
+    lines.append(f"{limits['bytes'] / 2**30:.0f} GiB of address space. The source of certpca is {_sources(content)}.")
+    if any(earlier(row) for row in content["rows"]):
+        lines.append("Rows with the note *earlier* are from an earlier run, in seconds on the wall of a quiet machine.")
     if content["quick"]:
         lines.append("This is the quick profile: small cases and tight limits.")
     return lines
+
+
+def _sources(content: dict[str, Any]) -> str:
+    """Name the state of the source that certpca's rows were measured with: one, unless somebody mixed runs."""
+    return ", ".join(f"`{name}`" for name in sorted({row["source"] for row in content["rows"] if ours(row)}))
 
 
 def _summary(found: list[League]) -> list[str]:
@@ -133,6 +145,8 @@ def _bound(row: Row) -> str:
 
 def _note(row: Row) -> str:
     notes = [row["note"]] if row["note"] else []
+    if earlier(row):
+        notes.append("*earlier*")
     if "violation" in row:
         notes.append(f"called {row['status']}; constraints broken by {row['violation']:.0e}")
     if "dual_bound" in row:

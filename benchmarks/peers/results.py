@@ -81,6 +81,11 @@ def total(row: Row) -> float:
     return float(row["seconds"] + row["tuning_seconds"])
 
 
+def earlier(row: Row) -> bool:
+    """Whether a row is from before processor time was counted: its seconds are those on the wall of a quiet machine."""
+    return row["outcome"] == "answered" and "wall_seconds" not in row
+
+
 def module(solver: str) -> Any:
     return import_module(f"benchmarks.peers.solvers.{solver}")
 

@@ -28,6 +28,7 @@ from benchmarks.machine import CHECKOUT, facts, write_results
 from benchmarks.peers import r_process
 from benchmarks.peers.objective import Judge, Verdict
 from benchmarks.peers.problem import Case
+from benchmarks.peers.results import earlier
 from benchmarks.peers.timing import CLOSE, OUT_OF_TIME
 
 HERE = Path(__file__).parent
@@ -213,7 +214,9 @@ def _kept(name: str) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _stale(row: dict[str, Any] | None, solver: str, source: str) -> bool:
-    return row is None or row["outcome"] == "missing" or (_ours(solver) and row["source"] != source)
+    if row is None or row["outcome"] == "missing" or earlier(row):
+        return True
+    return _ours(solver) and bool(row["source"] != source)
 
 
 def _ours(solver: str) -> bool:

@@ -81,12 +81,12 @@ def one_thread_each(workers: int, multiplications: float) -> Iterator[None]:
 
 
 @contextmanager
-def threads_for(numbers: float) -> Iterator[None]:
+def threads_for(numbers: float, worth: float = WORTH_THREADS) -> Iterator[None]:
     """Let BLAS have one thread for all that is done with a matrix of few numbers, where threads cost more than they do.
 
     Where all products are tiny BLAS takes one thread by itself.
     """
-    if TINY_DATA < numbers < WORTH_THREADS:
+    if TINY_DATA < numbers < worth:
         with _BLAS.at_most(1):
             yield
     else:

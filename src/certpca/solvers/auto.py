@@ -50,7 +50,7 @@ NOTHING_LEFT = 1e-5  # and once it is
 LITTLE_DATA, MORE_STARTS = 2**18, 4  # numbers up to which products cost next to nothing, and how many times more start
 SHARING = 0.5  # variance of features that are raced, in units of what each of k captures
 COPIES = 6  # one start more for each so many, of features that have near-copies
-ALIKE = 32  # supports that differ in fewer than one feature in so many go on as one
+ALIKE = 64  # supports that differ in fewer than one feature in so many go on as one
 CONTENDERS = 2  # features among which supports are improved, as a multiple of the sparsity
 FEWEST_CONTENDERS = 1000
 
@@ -116,7 +116,7 @@ class Auto:
         finalists = self._raced(operator, sparsity, pairs, diagonal, progress, rng, frugal=frugal)
         status = Status.OUT_OF_BUDGET if progress.exhausted else Status.CONVERGED
         winner, loadings, winning = finalists[0], None, -np.inf
-        improved = self._polished_together if frugal else self._polished
+        improved = self._polished_together if frugal or operator.cost.reads else self._polished
         for search in improved(operator, finalists, diagonal, progress):
             if search.objective > winning * (1 + 1e-12):
                 winning, winner, loadings = search.objective, search.support, search.loadings
@@ -227,10 +227,11 @@ class Auto:
         """Improve supports together, one product for all at a time; those that meet go on as one."""
         seen: set[bytes] = set()
         active: list[tuple[SwapSearch, int]] = []
-        for support in _apart(supports, ALIKE * self.effort):
+        alike = ALIKE * self.effort
+        for place in _apart(supports, alike):
             if active and progress.exhausted:
                 break
-            search = SwapSearch(operator, support, diagonal, progress.late)
+            search = SwapSearch(operator, supports[place], diagonal, progress.late)
             active.append((search, search.at_once))
         while active and not progress.exhausted:
             images = _images(operator, [search for search, _ in active])
@@ -244,7 +245,8 @@ class Auto:
                 else:
                     yield search
                 seen.add(key)
-            active = going
+            best_first = sorted(going, key=lambda item: -item[0].objective)
+            active = [best_first[place] for place in _apart([search.support for search, _ in best_first], alike)]
         yield from (search for search, _ in active)
 
     def _polished_together(
@@ -293,16 +295,16 @@ def _images(operator: Operator, searches: list[SwapSearch]) -> Vector:
 
 def _times_more(operator: Operator) -> int:
     """Return how many times as many starts there are where products cost little."""
-    return MORE_STARTS if operator.numbers <= LITTLE_DATA else 1
+    return MORE_STARTS if operator.size * (operator.rows or operator.size) <= LITTLE_DATA else 1
 
 
-def _apart(supports: list[Indices], alike: int) -> list[Indices]:
-    """Return those that differ from all before them in more than one feature in so many."""
-    kept: list[Indices] = []
-    for support in supports:
+def _apart(supports: list[Indices], alike: int) -> list[int]:
+    """Return the places of those that differ from all before them in more than one feature in so many."""
+    kept: list[int] = []
+    for place, support in enumerate(supports):
         near = support.size - support.size // alike
-        if all(np.intersect1d(support, other, assume_unique=True).size < near for other in kept):
-            kept.append(support)
+        if all(np.intersect1d(support, supports[other], assume_unique=True).size < near for other in kept):
+            kept.append(place)
     return kept
 
 

@@ -41,6 +41,7 @@ from certpca.verbs.validation import (
 SEARCHING = 0.9  # share of a limit for the search itself
 SEARCHING_BEFORE_A_PROOF = 0.35  # share of what the checker leaves of it, once it has looked at the data
 LEAST_SEARCHING = 0.15
+SEARCHED_BY_THREADS = 3e7  # numbers of data from which a search, whose products are thin, gains by threads of BLAS
 
 
 @named_arguments
@@ -208,7 +209,7 @@ def solved_near_one(
         after=progress,
     )
     read = [operator.walks]
-    with threads_for(operator.numbers):
+    with threads_for(operator.numbers, SEARCHED_BY_THREADS):
         candidate = _proposed(operator, count, method, search, rng)
         read.append(operator.walks)
         found = judged(operator, candidate, progress, refit=refit)
