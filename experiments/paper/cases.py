@@ -76,7 +76,7 @@ def _expression(title: str, folder: str, load: Callable[[], Any] | None = None) 
 
 
 def _thousand_genomes(title: str, folder: str) -> Case:
-    return Case(title, (folder,), lambda: common_variants(genotypes(folder).calls), shares_of, (90, 10))
+    return Case(title, (folder,), lambda: common_variants(genotypes(folder).calls), shares_of, (150, 10))
 
 
 def nested_populations(variants: int, seed: int) -> np.ndarray:
@@ -114,7 +114,7 @@ CASES = {
         "simulated genotypes", ("simulated",), lambda: genotypes("simulated").calls, lambda _: CHR1, (240, 60)
     ),
     **{key: _simulated(key) for key in SHAPES},
-    "hgdp": Case("HGDP", ("geno_hgdp_159",), lambda: genotypes("geno_hgdp_159").calls, shares_of, (90, 10)),
+    "hgdp": Case("HGDP", ("geno_hgdp_159",), lambda: genotypes("geno_hgdp_159").calls, shares_of, (120, 10)),
     "chr1": _thousand_genomes("1000 Genomes, chromosome 1", "geno_1kg_chr1"),
     "chr22": _thousand_genomes("1000 Genomes, chromosome 22", "geno_1kg_chr22"),
     "hapmap3": Case(

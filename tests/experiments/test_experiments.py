@@ -342,7 +342,7 @@ def test_constants_and_times_are_rendered_from_results():
     seconds = {"spca-svd": 1.0, "spca-sdp": 30.0, "dec": 3.0, "cwpca": 9.0, "spca-lowrank": 2.0, "auto": 20.0}
     hours = {"spca-svd": [2.5, 3], "spca-sdp": [20, 20], "dec": [5, 7], "cwpca": [5, 7], "spca-lowrank": [5, 7]}
     rows = [
-        {"method": name, "seconds": [spent / 2, spent], "cut": 0, "paper_hours": hours.get(name)}
+        {"method": name, "seconds": [spent / 2, spent], "limit": 60.0, "cut": 0, "paper_hours": hours.get(name)}
         for name, spent in seconds.items()
     ]
     result = {"rows": rows, "limit": 9.0, "proofs": {"count": 2, "seconds": 50.0}, "hardware": "big", "shape": [2, 3]}
@@ -352,7 +352,7 @@ def test_constants_and_times_are_rendered_from_results():
     assert "1 of the 1 values of α" in text
     assert "Not solved within the limits of time and memory: k = 1;" in text
     assert "Agrees on the fastest, which is spca-svd here" in text
-    assert "| spca-sdp | about 20 | 15.0 to 30.0 | none | 2,400 |" in text
+    assert "| spca-sdp | about 20 | 15.0 to 30.0 | none, 60 s | 2,400 |" in text
     assert text.index("Running times") < text.index("Table 1")
 
 
