@@ -131,7 +131,7 @@ CASES = {
         (60, 10),
         center=False,
     ),
-    "pitprops": Case("pit props", (), certpca.pitprops, lambda size: tuple(range(1, size + 1)), (30, 10)),
+    "pitprops": Case("pit props", (), certpca.pitprops, lambda size: tuple(range(1, size + 1)), (30, 30)),
 }
 
 

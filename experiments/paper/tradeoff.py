@@ -211,7 +211,9 @@ def _verdict(case: dict[str, Any]) -> list[str]:
             said.append(f"captures as much as the best {k} with {first['loadings']:,} (ε = {first['epsilon']:g})")
         counts = sorted({row["loadings"] for row in rows if not row["empty"]})
         said.append(
-            f"keeps {counts[0]:,} to {counts[-1]:,} loadings" if len(counts) > 1 else f"keeps {counts[0]:,} for every ε"
+            f"keeps {counts[0]:,} to {counts[-1]:,} loadings"
+            if len(counts) > 1
+            else f"keeps {counts[0]:,} wherever it has an answer"
         )
         said += [f"all {size:,} for ε ≤ {max(whole):g}"] if whole else []
         said.append(
