@@ -72,11 +72,11 @@ def _alon() -> np.ndarray:
 
 
 def _expression(title: str, folder: str, load: Callable[[], Any] | None = None) -> Case:
-    return Case(title, (folder,), load or (lambda: table(folder)[0]), _with_few, (60, 8))
+    return Case(title, (folder,), load or (lambda: table(folder)[0]), _with_few, (120, 8))
 
 
 def _thousand_genomes(title: str, folder: str) -> Case:
-    return Case(title, (folder,), lambda: common_variants(genotypes(folder).calls), shares_of, (150, 10))
+    return Case(title, (folder,), lambda: common_variants(genotypes(folder).calls), shares_of, (240, 10))
 
 
 def nested_populations(variants: int, seed: int) -> np.ndarray:
@@ -118,7 +118,7 @@ CASES = {
     "chr1": _thousand_genomes("1000 Genomes, chromosome 1", "geno_1kg_chr1"),
     "chr22": _thousand_genomes("1000 Genomes, chromosome 22", "geno_1kg_chr22"),
     "hapmap3": Case(
-        "HapMap3", ("geno_hapmap3_672",), lambda: genotypes("geno_hapmap3_672").calls, shares_of, (120, 10)
+        "HapMap3", ("geno_hapmap3_672",), lambda: genotypes("geno_hapmap3_672").calls, shares_of, (240, 10)
     ),
     "bladder": _expression("bladder cancer expression", "expr_bladderbatch"),
     "lung": _expression("lung cancer expression", "expr_lung_harvard"),

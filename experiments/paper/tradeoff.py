@@ -20,7 +20,7 @@ NEEDS = tuple(folder for key in SHOWN for folder in CASES[key].needs)
 EPSILONS = (1.0, 0.9, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03)
 ALGORITHMS = ("spca-svd", "spca-sdp")
 SECONDS = (8.0, 8.0)  # for one answer and the proof for its width; full and quick profile
-RELAXED_SECONDS = (150.0, 8.0)  # where the relaxation is solved, once
+RELAXED_SECONDS = (90.0, 8.0)  # where the relaxation is solved, once
 OPTIMUM_SECONDS = (60.0, 8.0)
 
 
