@@ -32,7 +32,11 @@ RELAXED = {"alon": (50, 55), "lung": (159, 170)}  # sparsities between which a r
 GOOD = 0.05  # a loss that is still small
 EARLY = 0.01  # the rounded vector is proved to be within this share of the optimum
 SECONDS = (40.0, 10.0)  # for a relaxation; full and quick profile
-SETS = (("one after the other", {}), ("orthogonal", {"together": "orthogonal"}), ("disjoint", {"together": "disjoint"}))
+SETS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("one after the other", {}),
+    ("orthogonal", {"together": "orthogonal"}),
+    ("disjoint", {"together": "disjoint"}),
+)
 COMPONENTS, LOADINGS = 3, 4
 
 

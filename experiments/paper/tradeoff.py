@@ -1,5 +1,6 @@
 """Algorithms 1 and 2 as they stand in the paper's boxes, with ε: what they capture, with how many loadings."""
 
+from functools import partial
 from typing import Any
 
 import certpca
@@ -81,7 +82,8 @@ def _optimum(run: Run, key: str) -> dict[str, Any]:
 def _answers(run: Run, key: str, algorithm: str) -> list[dict[str, Any]]:
     """Return the answer for every ε; the relaxation does not depend on it, so its widest answer often serves others."""
     wanted = tuple(EPSILONS[place] for place in (0, 3, 10)) if run.quick else EPSILONS
-    mine, found = run.of("paper.tradeoff"), []
+    mine = run.of("paper.tradeoff")
+    found: list[dict[str, Any]] = []
     for epsilon in reversed(wanted):
         served = found[-1] if found and algorithm == "spca-sdp" else None
         if served is not None and sdp_width(SHOWN[key], served["beta"], epsilon) >= served["loadings"]:
@@ -89,7 +91,7 @@ def _answers(run: Run, key: str, algorithm: str) -> list[dict[str, Any]]:
             found.append({**served, "epsilon": epsilon, "most": most})
             continue
         label = f"{key}: {algorithm}, ε = {epsilon:g}"
-        found.append(mine.part(label, lambda epsilon=epsilon: _answer(run, key, algorithm, epsilon)))
+        found.append(mine.part(label, partial(_answer, run, key, algorithm, epsilon)))
     return found[::-1]
 
 

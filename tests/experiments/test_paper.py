@@ -93,9 +93,12 @@ def test_a_relaxation_serves_every_epsilon_that_keeps_as_much(monkeypatch, tmp_p
     monkeypatch.setattr(tradeoff, "SHOWN", {"hgdp": 3})
     asked = list[float]()
     answer = tradeoff._answer
-    monkeypatch.setattr(
-        tradeoff, "_answer", lambda run, key, name, eps: asked.append(eps) or answer(run, key, name, eps)
-    )
+
+    def noted(run, key, algorithm, epsilon):
+        asked.append(epsilon)
+        return answer(run, key, algorithm, epsilon)
+
+    monkeypatch.setattr(tradeoff, "_answer", noted)
     run = running.Run("paper.tradeoff", True, {})
     wide = tradeoff._answers(run, "hgdp", "spca-sdp")
     assert asked == [0.03]  # nine times k squared is more than there are features
