@@ -38,6 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--again", action="store_true", help="compute even where results are kept")
     parser.add_argument("--render", action="store_true", help="compute nothing")
     parser.add_argument("--stale", action="store_true", help="use cached parts that other code computed")
+    parser.add_argument("--without", action="append", default=[], metavar="NAME", help="leave one of them out")
     parser.add_argument("--workers", type=int, default=0, help="compute in so many processes (default: in this one)")
     parser.add_argument("--threads", type=int, default=2, help="cores for each of these processes (default 2)")
     parser.add_argument(
@@ -53,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
         found = [other for other in known if other == name or other.startswith(f"{name}.")]
         if not found:
             parser.error(f"there is no artefact {name!r}; see --list")
-        wanted += found
+        wanted += [other for other in found if other not in options.without and other not in wanted]
     if options.list:
         for name, module in known.items():
             done = running.kept(name)

@@ -36,8 +36,8 @@ class Setting(NamedTuple):
 
 
 SETTINGS = {
-    "small": Setting(100, 100, 20, 0.4, 2.0),
-    "more samples": Setting(100, 400, 20, 0.4, 2.0),
+    "small": Setting(100, 100, 16, 0.4, 2.0),
+    "more samples": Setting(100, 400, 16, 0.4, 2.0),
     "many features": Setting(1000, 400, 6, 2.0, 4.0),
 }
 QUICK_DRAWS = 2

@@ -72,11 +72,11 @@ def _alon() -> np.ndarray:
 
 
 def _expression(title: str, folder: str, load: Callable[[], Any] | None = None) -> Case:
-    return Case(title, (folder,), load or (lambda: table(folder)[0]), _with_few, (60, 8))
+    return Case(title, (folder,), load or (lambda: table(folder)[0]), _with_few, (120, 8))
 
 
 def _thousand_genomes(title: str, folder: str) -> Case:
-    return Case(title, (folder,), lambda: common_variants(genotypes(folder).calls), shares_of, (90, 10))
+    return Case(title, (folder,), lambda: common_variants(genotypes(folder).calls), shares_of, (240, 10))
 
 
 def nested_populations(variants: int, seed: int) -> np.ndarray:
@@ -114,11 +114,11 @@ CASES = {
         "simulated genotypes", ("simulated",), lambda: genotypes("simulated").calls, lambda _: CHR1, (240, 60)
     ),
     **{key: _simulated(key) for key in SHAPES},
-    "hgdp": Case("HGDP", ("geno_hgdp_159",), lambda: genotypes("geno_hgdp_159").calls, shares_of, (90, 10)),
+    "hgdp": Case("HGDP", ("geno_hgdp_159",), lambda: genotypes("geno_hgdp_159").calls, shares_of, (120, 10)),
     "chr1": _thousand_genomes("1000 Genomes, chromosome 1", "geno_1kg_chr1"),
     "chr22": _thousand_genomes("1000 Genomes, chromosome 22", "geno_1kg_chr22"),
     "hapmap3": Case(
-        "HapMap3", ("geno_hapmap3_672",), lambda: genotypes("geno_hapmap3_672").calls, shares_of, (120, 10)
+        "HapMap3", ("geno_hapmap3_672",), lambda: genotypes("geno_hapmap3_672").calls, shares_of, (240, 10)
     ),
     "bladder": _expression("bladder cancer expression", "expr_bladderbatch"),
     "lung": _expression("lung cancer expression", "expr_lung_harvard"),
@@ -131,7 +131,7 @@ CASES = {
         (60, 10),
         center=False,
     ),
-    "pitprops": Case("pit props", (), certpca.pitprops, lambda size: tuple(range(1, size + 1)), (30, 10)),
+    "pitprops": Case("pit props", (), certpca.pitprops, lambda size: tuple(range(1, size + 1)), (30, 30)),
 }
 
 

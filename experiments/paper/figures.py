@@ -187,16 +187,17 @@ def named(case: dict[str, Any]) -> str:
 def _cuts(case: dict[str, Any]) -> list[str]:
     """Name what did not run to its end."""
     reasons = {
-        "OUT_OF_BUDGET": f"stopped at the limit of {case['limit']:.0f} s",
+        "OUT_OF_BUDGET": "stopped at the limit of {limit:.0f} s",
         "TOO_LARGE": "solved only to the rank-one candidate, since the dense steps need more memory than allowed",
         "SAMPLED": "on sampled directions only",
     }
     said = []
     for reason, words in reasons.items():
         for method in METHODS:
-            at = [f"{row['sparsity']:,}" for row in rows_of(case, method) if row["cut"] == reason]
-            if at:
-                said.append(f"{method} {words} (k = {', '.join(at)})")
+            rows = [row for row in rows_of(case, method) if row["cut"] == reason]
+            if rows:
+                at = ", ".join(f"{row['sparsity']:,}" for row in rows)
+                said.append(f"{method} {words.format(limit=rows[0].get('limit', case['limit']))} (k = {at})")
     return [f"  Hollow markers: {'; '.join(said)}."] if said else []
 
 

@@ -31,8 +31,12 @@ NEEDS = tuple(folder for key in SHOWN for folder in CASES[key].needs)
 RELAXED = {"alon": (50, 55), "lung": (159, 170)}  # sparsities between which a relaxation is taken over
 GOOD = 0.05  # a loss that is still small
 EARLY = 0.01  # the rounded vector is proved to be within this share of the optimum
-SECONDS = (60.0, 10.0)  # for a relaxation; full and quick profile
-SETS = (("one after the other", {}), ("orthogonal", {"together": "orthogonal"}), ("disjoint", {"together": "disjoint"}))
+SECONDS = (40.0, 10.0)  # for a relaxation; full and quick profile
+SETS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("one after the other", {}),
+    ("orthogonal", {"together": "orthogonal"}),
+    ("disjoint", {"together": "disjoint"}),
+)
 COMPONENTS, LOADINGS = 3, 4
 
 

@@ -16,7 +16,7 @@ TITLE = "Missing values"
 NEEDS = ("simulated",)
 SPARSITIES = thinned(CHR1, 3)
 KINDS = ("complete", "missing")
-SECONDS = (100.0, 40.0)
+SECONDS = (80.0, 40.0)
 
 
 def jobs(quick: bool) -> list[Job]:

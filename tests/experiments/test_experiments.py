@@ -11,22 +11,14 @@ from types import ModuleType
 import numpy as np
 import pytest
 from experiments.__main__ import main
-from experiments.paper import cases, curves, figures, own_files, page, table1_constants, table2_pitprops, times
-from experiments.paper.figure2_tightness import promises
+from experiments.paper import (
+    own_files,
+    page,
+)
 
-from certpca.bounds.guarantees import low_rank_constant
-from experiments import data, pages, running
+from experiments import pages, running
 
 HERE = Path(running.__file__).parent
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
-    """Nothing that tests make goes to the checkout."""
-    monkeypatch.setattr(running, "CACHE", tmp_path / "cache" / "experiments")
-    monkeypatch.setattr(running, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr(pages, "DOCS", tmp_path / "docs")
-    return tmp_path
 
 
 @pytest.fixture
@@ -213,6 +205,14 @@ def test_mistakes_on_the_command_line_are_told(arguments, capsys):
     assert arguments[-1] in capsys.readouterr().err
 
 
+def test_one_can_be_left_out(artefact, elsewhere):
+    seen = list[str]()
+    artefact("first", lambda run: seen.append("first"))
+    artefact("second", lambda run: seen.append("second"))
+    assert run_main(elsewhere, "--without", "first") == 0
+    assert seen == ["second"]
+
+
 def test_all_are_listed(capsys):
     assert main(["--list"]) == 0
     said = capsys.readouterr().out
@@ -245,120 +245,6 @@ def test_sections_are_written_without_touching_others():
     assert text.index("first") < text.index("third, again")
     assert text.count("third") == 1
     assert "- more" in text
-
-
-@pytest.fixture(scope="module")
-def pitprops(tmp_path_factory):
-    """Pit props measured as the figures measure them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "CACHE", tmp_path_factory.mktemp("cache"))
-        yield curves.of_case(running.Run("paper.figure4_more_data", True, {}), "pitprops")
-
-
-def test_curves_lie_below_what_is_proved(pitprops):
-    bounds = {row["sparsity"]: row for row in pitprops["bounds"]}
-    assert [row["sparsity"] for row in pitprops["bounds"]] == [1, 7, 13]
-    assert {row["method"] for row in pitprops["rows"]} == set(curves.METHODS)
-    for row in pitprops["rows"]:
-        assert 0 < row["raw"] <= row["refitted"] * (1 + 1e-12)
-        assert row["refitted"] <= bounds[row["sparsity"]]["objective"] * (1 + 1e-12)
-        assert row["refitted"] <= bounds[row["sparsity"]]["bound"] * (1 + 1e-9)
-    assert bounds[7]["objective"] * pitprops["matrix"]["spectrum"][0] == pytest.approx(3.99619, abs=1e-5)
-    said = " ".join(figures.verdicts(pitprops))
-    assert "agrees with the paper" in said
-    assert "within 0.01%" in said
-
-
-def test_theorems_promise_no_more_than_was_reached(pitprops):
-    for row in promises(pitprops):
-        assert row["proved"] > 0.999
-        for name in ("spca-svd, from its proof", "spca-sdp, k loadings", "spca-lowrank"):
-            assert row["least"][name] <= row["achieved"][name.split(",")[0]][1] + 1e-9
-        assert row["least"]["spca-svd"] <= row["least"]["spca-svd, from its proof"] + 1e-9
-        assert row["least"]["spca-svd"] < 0
-
-
-def test_a_method_that_falls_behind_is_named(pitprops):
-    worse = json.loads(json.dumps(pitprops))
-    for row in worse["rows"]:
-        if row["method"] == "cwpca" and row["sparsity"] == 7:
-            row["refitted"] *= 0.8
-            row["cut"] = "OUT_OF_BUDGET"
-        if row["method"] == "spca-sdp" and row["sparsity"] == 13:
-            row["raw"] = 0.5 * row["refitted"]
-    said = " ".join(figures.verdicts(worse))
-    assert "at 2 of 3 sparsities" in said
-    assert "fall behind the best found, at worst by: cwpca 20.0% (k = 7)." in said
-    assert "cwpca stopped at" in said
-    assert "With raw loadings, at worst: spca-sdp 50.0% (k = 13)." in said
-
-
-def test_a_bound_holds_for_smaller_supports_too():
-    rows = [{"sparsity": k, "refitted": f, "bound": b} for k, f, b in ((1, 0.3, None), (2, 0.2, 0.5), (3, 0.6, 0.7))]
-    proofs = {"sparsities": [1, 2, 3], "objectives": [0.1, 0.2, 0.3], "bounds": [0.9, 0.8, 0.95]}
-    brackets = curves._bounds(rows, proofs)
-    assert [row["bound"] for row in brackets] == [0.5, 0.5, 0.7]
-    assert [row["objective"] for row in brackets] == [0.3, 0.3, 0.6]
-
-
-def test_density_leaves_out_what_stands_at_the_mean():
-    values = np.array([[0, 1, -9], [2, 1, 0], [2, 1, 1]], dtype=np.int8)
-    assert cases.density(values) == pytest.approx((3 + 0 + 2) / 9)
-    floats = np.array([[0.0, np.nan], [1.0, 2.0], [2.0, 5.0]])
-    assert cases.density(floats) == pytest.approx((2 + 2) / 6)
-
-
-def test_the_papers_sparsities_are_shares_of_its_features():
-    assert np.abs(np.subtract(cases.shares_of(37493), cases.CHR1)).max() <= 6
-    assert cases.shares_of(20)[0] >= 1
-
-
-def test_pit_props_agree_with_the_printed_table(shared):
-    assert data.paper_tables()["pitprops_k7"]
-    result = table2_pitprops.compute(running.Run("paper.table2_pitprops", True, {}))
-    table2_pitprops.render(json.loads(json.dumps(result)))
-    text = (pages.DOCS / "paper.md").read_text()
-    for method in ("spca-svd", "spca-sdp", "dec", "cwpca"):
-        assert f"- {method} agrees with the paper to rounding" in text
-    assert "captures more than 3.996190" in text
-
-
-def test_constants_and_times_are_rendered_from_results():
-    constants = [{"key": "here", "beside": "chr1", "n": 37493, "title": "here", "size": 60, "rows": []}]
-    printed = dict(zip(("k", "alpha", "beta", "epsilon"), [624, 0.9999, 1.0, 4.63], strict=True))
-    spectrum = np.array([10.0, 4.0, 2.0, 1.0])
-    constant = low_rank_constant(spectrum, 3, 60, 1, 2.0)
-    row = {
-        "paper": printed,
-        "k": 1,
-        "solved": True,
-        "alpha": 1.5,
-        "beta": 1.0,
-        "better_alpha": 1.25,
-        "rank": 2,
-        "value": 0.5,
-        "epsilon": constant,
-        "duality_gap": 1e-6,
-    }
-    unsolved = {**row, "k": 2, "solved": False, "alpha": None, "beta": None, "duality_gap": 0.3}
-    constants[0]["rows"] = [row, unsolved]
-    table1_constants.render(constants)
-    seconds = {"spca-svd": 1.0, "spca-sdp": 30.0, "dec": 3.0, "cwpca": 9.0, "spca-lowrank": 2.0, "auto": 20.0}
-    hours = {"spca-svd": [2.5, 3], "spca-sdp": [20, 20], "dec": [5, 7], "cwpca": [5, 7], "spca-lowrank": [5, 7]}
-    rows = [
-        {"method": name, "seconds": [spent / 2, spent], "cut": 0, "paper_hours": hours.get(name)}
-        for name, spent in seconds.items()
-    ]
-    result = {"rows": rows, "limit": 9.0, "proofs": {"count": 2, "seconds": 50.0}, "hardware": "big", "shape": [2, 3]}
-    times.render(result)
-    text = (pages.DOCS / "paper.md").read_text()
-    assert "That does not hold everywhere: α is 1.500 for here at k = 1." in text
-    assert "Of the paper's own values of α, 2 of 2 are below one." in text
-    assert "- here: 1 of 2 relaxations solved to a proved gap of 0.0001; at 1 of them (k = 1) not both are one" in text
-    assert "| 2 | – | – | – |" in text  # what was not solved has no constants
-    assert "Agrees on the fastest, which is spca-svd here" in text
-    assert "| spca-sdp | about 20 | 15.0 to 30.0 | none | 2,400 |" in text
-    assert text.index("Running times") < text.index("Table 1")
 
 
 def write_bed(file: Path, genotypes: np.ndarray) -> None:

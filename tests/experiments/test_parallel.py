@@ -19,7 +19,7 @@ def test_jobs_that_several_artefacts_need_are_there_once():
 
 
 def test_cores_are_dealt_out(monkeypatch):
-    monkeypatch.setattr(parallel.os, "sched_getaffinity", lambda _: {3, 4, 5, 6})
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {3, 4, 5, 6}, raising=False)
     assert parallel._blocks(2, 2) == [(3, 4), (5, 6)]
     assert parallel._blocks(3, 2)[2] == (3, 4)
 

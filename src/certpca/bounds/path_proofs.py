@@ -170,8 +170,12 @@ class _Shares:
     def _take(self, j: int, made: Certificate) -> None:
         if made.objective > self._known[j].objective:
             self._known[j] = Known(made.support, made.loadings, made.objective)
-        if made.upper_bound <= self._found[j].upper_bound:
+        have = self._found[j]
+        better = made.upper_bound < have.upper_bound
+        if better or (made.upper_bound == have.upper_bound and made.objective > have.objective):
             self._found[j] = made
+        elif made.status is not None:  # nothing new, but why it ended
+            self._found[j] = replace(have, status=made.status)
 
     def _gap(self, j: int) -> float:
         return share_lost(self._known[j].objective, self._found[j].upper_bound)
