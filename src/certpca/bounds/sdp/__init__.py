@@ -2,8 +2,8 @@
 
 Its dual is min over symmetric U of λ_max(A − U) + k max|U_ij|, and every U bounds the optimum of sparse PCA.
 `rank_one` looks for a solution uuᵀ, and `clipped` completes it to a dual matrix without ever forming one. Where that is
-not enough, `splitting` iterates with dense matrices on the features that `active_set` chooses, and `parted` completes the
-dual matrix on the others; `solve` puts them in that order.
+not enough, `splitting` iterates with dense matrices on the features that `active_set` chooses, and `parted` completes
+the dual matrix on the others; `solve` puts them in that order.
 """
 
 from certpca.bounds.sdp.relaxation import Relaxation
