@@ -379,6 +379,8 @@ class DenseCovariance(Covariance):
     def _take(self, indices: Indices | slice) -> Array:
         if isinstance(indices, slice):
             return self._data[:, indices]
+        if isinstance(self._data, np.ndarray) and self._data.flags.f_contiguous:
+            return self._data.T.take(indices, axis=0).T  # NumPy would copy all of what is kept by columns first
         return self.xp.take(self._data, self.xp.asarray(indices, device=self.device), axis=1)
 
 
