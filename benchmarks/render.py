@@ -198,8 +198,8 @@ def other_limits() -> str | None:
                 f"| {row['data']} | {row['sparsity']:,} | {row['limit']:.0f} | {goal.gap:.1%} | {_gap(row)} "
                 f"| `{row['kind']}` | {row['seconds']:.1f} | {row['verify_seconds']:.1f} | {row['peak_gib']:.1f} |"
             )
-    for row in [] if packed is None else packed["rows"]:
-        if row["job"] == "certify":
+    for row in (packed or {}).get("rows", []):
+        if packed is not None and row["job"] == "certify":
             shape = f"{packed['samples']:,} × {packed['variants']:,} genotypes in a file"
             checked = f"{row['verify_seconds']:.0f}" if "verify_seconds" in row else "–"
             lines.append(

@@ -77,6 +77,7 @@ def test_alpha_and_beta_are_those_of_the_theorem(seed, sparsity):
     first = relaxation.weights[leader] * np.outer(relaxation.vectors[:, leader], relaxation.vectors[:, leader])
     whole = (relaxation.vectors * relaxation.weights) @ relaxation.vectors.T
     details = solution.details
+    assert relaxation.lone is not None
     lone = np.outer(relaxation.lone, relaxation.lone)
     assert np.trace(lone) <= 1 + 1e-9
     assert np.abs(lone).sum() <= sparsity * (1 + 1e-9)

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import combinations, islice
 
 import numpy as np
@@ -217,7 +218,7 @@ def test_the_best_levels_are_judged_by_all_that_is_known(rng):
     operator = certpca.from_data(rng.standard_normal((300, 600)))
     search, at, _ = search_for(operator, 30, full_up_to=0)
     first = next(iter(search.rounds(at)))
-    flattered = searching.replace(first, best=searching.replace(first.best, bound=0.5 * first.best.bound))
+    flattered = replace(first, best=replace(first.best, bound=0.5 * first.best.bound))
     after = search.step(flattered)
     assert after.best.bound > 0.9 * first.best.bound
     assert proved(operator, after.best, 30) == pytest.approx(after.best.bound, rel=0.02)
