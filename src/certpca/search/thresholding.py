@@ -142,7 +142,7 @@ class Race:
     def _fresh(runners: Runners, seen: set[bytes]) -> Runners:
         """Return those on supports where nobody was before: starts that met are followed once, those that stay end."""
         supports = np.ascontiguousarray(runners.supports)
-        keys: list[bytes] = supports.view(np.dtype((np.void, supports.itemsize * supports.shape[1]))).ravel().tolist()
+        keys: list[Any] = supports.view(np.dtype((np.void, supports.itemsize * supports.shape[1]))).ravel().tolist()
         first = []
         for row, key in enumerate(keys):
             if key not in seen:
