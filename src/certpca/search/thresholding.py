@@ -7,7 +7,7 @@ start captures is known after half a product, so that only the promising ones ha
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
