@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from benchmarks.peers.figure import group_of
 from benchmarks.peers.objective import Judge, Verdict
 from benchmarks.peers.problem import Problem, centred, from_matrix, load, sparse, uncentred
 from benchmarks.peers.results import League
+from benchmarks.peers.run import solvers
 from benchmarks.peers.semidefinite import dual_bound, violation
 from benchmarks.peers.timing import Effort, soft_threshold, tuned
 from scipy.sparse import csr_array
@@ -119,3 +121,8 @@ def test_losses_are_found() -> None:
 def test_matrix_is_given_back_by_its_data() -> None:
     problem: Problem = from_matrix(pitprops_matrix())
     np.testing.assert_allclose(problem.matrix(), pitprops_matrix(), atol=1e-12)
+
+
+def test_every_peer_has_a_place_in_the_picture() -> None:
+    for solver in solvers():
+        assert solver.startswith("certpca") or group_of(solver)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import certpca
+from certpca.solvers.auto import _apart
 from tests.brute_force import brute_force
 
 
@@ -73,3 +74,19 @@ def test_any_limit_on_steps_leaves_an_answer(steps):
     found = certpca.solve(data, 10, budget=certpca.Budget(steps=steps))
     assert found.support.size == 10
     assert found.objective > 0
+
+
+def test_supports_that_are_nearly_the_same_go_on_as_one() -> None:
+    wide = np.arange(128)
+    near, far = np.append(wide[:-2], [200, 201]), np.append(wide[:-3], [200, 201, 202])
+    assert _apart([wide, near, far], 64) == [0, 2]
+    narrow = np.arange(10)
+    assert _apart([narrow, np.append(narrow[:-1], 20), narrow], 64) == [0, 1]
+
+
+def test_tables_kept_by_columns_give_the_same_answer(rng: np.random.Generator) -> None:
+    table = rng.standard_normal((80, 700)).astype(np.float32)
+    table[:, :6] += 2 * table[:, :1]
+    by_rows, by_columns = (certpca.solve(order(table), 6) for order in (np.ascontiguousarray, np.asfortranarray))
+    np.testing.assert_array_equal(by_rows.support, by_columns.support)
+    assert by_rows.objective == pytest.approx(by_columns.objective, rel=1e-9)
