@@ -47,7 +47,7 @@ def started(workers):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the cluster's own, about ports and the like
         return distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+            n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
         )
 
 

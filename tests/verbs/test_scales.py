@@ -327,7 +327,9 @@ def test_workers(tmp_path) -> None:
     data = planted(12, 30)
     moved = np.ldexp(data, -515)
     with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         operator = certpca.from_data(moved, client=client)

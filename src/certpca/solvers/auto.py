@@ -189,7 +189,7 @@ class Auto:
         race = self._race(operator, sparsity, frugal=frugal)
         race.run(self._starts(operator, sparsity, pairs, diagonal, rng, frugal=frugal), self.rounds, progress)
         found = [arrival.support for arrival in race.best]
-        if among.size < whole and isinstance(operator, ExplicitOperator):  # most of the way costs next to nothing here
+        if among.size < whole and _small(operator):  # most of the way costs next to nothing here
             found = [search.support for search in self._polished(operator, found, diagonal, progress)]
         return [among[support] for support in found]
 
@@ -310,9 +310,11 @@ def _apart(supports: list[Indices], alike: int) -> list[int]:
 
 def _formed(operator: Operator) -> Operator:
     """Form a small matrix, unless it comes from a file."""
-    if operator.size > EVERY_COLUMN or operator.cost.reads:
-        return operator
-    return ExplicitOperator(operator.submatrix(np.arange(operator.size)))
+    return ExplicitOperator(operator.submatrix(np.arange(operator.size))) if _small(operator) else operator
+
+
+def _small(operator: Operator) -> bool:
+    return operator.size <= EVERY_COLUMN and not operator.cost.reads
 
 
 class _Untold:
