@@ -170,7 +170,7 @@ def render(tables: list[dict[str, Any]]) -> None:
         "relaxation that was not solved to its end. Here α is computed from the proved dual value. The theorem's proof",
         "asks of Z₁ only that it has rank one: the column *better vector* has the α of whichever captures more, Z₁ or",
         "the best direction v with ‖v‖₁² ≤ k, |v| = 1, for which β = 1. ε_d depends on the data, so only its order can",
-        "agree. Constants at the size of the paper's chromosome 1 are in [semidefinite.md](semidefinite.md).",
+        "agree.",
     ]
     page.section("paper.table1_constants", lines)
 

@@ -56,6 +56,8 @@ def test_a_bound_holds_for_smaller_supports_too():
     brackets = curves._bounds(rows, proofs)
     assert [row["bound"] for row in brackets] == [0.5, 0.5, 0.7]
     assert [row["objective"] for row in brackets] == [0.3, 0.3, 0.6]
+    alone = curves._bounds(rows, proofs, [(2, 0.4), (4, 0.65)])
+    assert [row["bound"] for row in alone] == [0.4, 0.4, 0.65]
 
 
 def test_future_work_says_how_far_thresholding_is_below_what_is_proved(pitprops):
