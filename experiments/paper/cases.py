@@ -109,6 +109,19 @@ def _simulated(key: str) -> Case:
     )
 
 
+MEASURED = (
+    "simulated",
+    "simulated2",
+    "simulated3",
+    "simulated4",
+    "chr1",
+    "chr22",
+    "hapmap3",
+    "hgdp",
+    "bladder",
+    "lung",
+    "alon",
+)  # genotypes and expression, in the order of pages
 CASES = {
     "simulated": Case(
         "simulated genotypes", ("simulated",), lambda: genotypes("simulated").calls, lambda _: CHR1, (240, 60)

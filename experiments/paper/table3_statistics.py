@@ -5,25 +5,12 @@ from typing import Any
 from experiments import pages
 from experiments.data import PAPER, paper_tables
 from experiments.paper import curves, page
-from experiments.paper.cases import CASES
+from experiments.paper.cases import CASES, MEASURED
 from experiments.parallel import Job
 from experiments.running import Run
 
 TITLE = "Table 3: statistics of the data"
-SHOWN = (
-    "simulated",
-    "simulated2",
-    "simulated3",
-    "simulated4",
-    "chr1",
-    "chr22",
-    "hapmap3",
-    "hgdp",
-    "bladder",
-    "lung",
-    "alon",
-    "synthetic",
-)
+SHOWN = (*MEASURED, "synthetic")
 NEEDS = (*PAPER, *(folder for key in SHOWN for folder in CASES[key].needs))
 
 
