@@ -11,6 +11,7 @@ ORDER = 60
 KINDS = ("priced-trees",)
 PROOF = 0.2  # time to prove a search, as a share of the search
 UNHURRIED = 0.5  # of the time, in which parts are split and left unproved where fractions of supports are better
+SOON_SPLIT = 128  # features up to which splitting comes to an end: beyond, what is proved of each part counts at once
 
 
 def applies(search: SetSearch) -> bool:
@@ -28,7 +29,7 @@ def make(search: SetSearch) -> None:
         return progress.exhausted or progress.late(PROOF * (progress.seconds - begin))
 
     def hurried() -> bool:
-        return progress.timed and progress.seconds - begin > UNHURRIED * left
+        return operator.size > SOON_SPLIT or (progress.timed and progress.seconds - begin > UNHURRIED * left)
 
     supports = [component.support for component in search.components]
     inner = AssignmentSearch(matrix, search.sparsities, supports, search.goal.target_gap, late, hurried=hurried)
