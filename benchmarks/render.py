@@ -23,7 +23,8 @@ def peers() -> str | None:
     """Return a line for some cases of the league table, or nothing before it has been measured."""
     found = [league for league in leagues(read("peers")["rows"]) if league.case.startswith(PEERS_SHOWN)]
     lines = [
-        "| data | k | certpca `auto`: f, s | proved there to 1 %: at most | most of a peer: f, s | quickest peer within 1 %: f, s |",
+        "| data | k | certpca `auto`: f, s | proved there to 1 %: at most | most of a peer: f, s "
+        "| quickest peer within 1 %: f, s |",
         "|---|--:|---|---|---|---|",
     ]
     for league in found:

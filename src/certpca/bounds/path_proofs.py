@@ -45,19 +45,8 @@ def path_certificates(
     progress: Progress,
 ) -> list[Certificate]:
     """Prove a bound for each sparsity; a certificate may hold better loadings than those that are known."""
-    if not progress.timed:
-        return _one_by_one(operator, sparsities, known, largest, target_gap, progress)
-    return _Shares(operator, sparsities, known, largest, target_gap, progress).found()
-
-
-def _one_by_one(
-    operator: Operator,
-    sparsities: Sequence[int],
-    known: Sequence[Known],
-    largest: float,
-    target_gap: float,
-    progress: Progress,
-) -> list[Certificate]:
+    if progress.timed:
+        return _Shares(operator, sparsities, known, largest, target_gap, progress).found()
     found: list[Certificate] = []
     shared = Shared(operator)
     for sparsity, best in zip(sparsities, known, strict=True):
