@@ -1,5 +1,7 @@
 """Features that are copies of each other: a component has some number of them; proofs count what exchanges lose."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -85,7 +87,7 @@ def test_twins_are_barred_from_components_that_are_alike() -> None:
     assert none.split_twins((3, 4), 2)[0].gone == {3, 4}
 
 
-def test_the_exact_checker_agrees(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_the_exact_checker_agrees(tmp_path: Path) -> None:
     from certpca.exact import certpca_exact
 
     matrix = with_twins()
