@@ -50,6 +50,18 @@ def certificate_of(
     )
 
 
+Kind = tuple[int, tuple[int, ...], tuple[int, ...]]  # how many a component may have, what it has, and may have
+
+
+def lost(kinds: tuple[Kind, ...], features: set[int]) -> tuple[Kind, ...]:
+    return tuple((k, has, tuple(one for one in may if one not in features)) for k, has, may in kinds)
+
+
+def gained(kinds: tuple[Kind, ...], feature: int, component: int) -> tuple[Kind, ...]:
+    k, has, may = kinds[component]
+    return (*kinds[:component], (k, tuple(sorted((*has, feature))), may), *kinds[component + 1 :])
+
+
 class RandomParts:
     """A split of the problem of valid shape, with arbitrary prices and search trees."""
 
@@ -58,29 +70,46 @@ class RandomParts:
         self.tree: list[dict[str, Any]] = []
         self.evidence: dict[str, Any] = {}
         self.leaves = 0
-        self._part(tuple(() for _ in sparsities), tuple(range(matrix.shape[0])), 0)
+        everything = tuple(range(matrix.shape[0]))
+        self._part(tuple((k, (), everything) for k in sparsities), 0)
 
-    def _part(self, inside: tuple[tuple[int, ...], ...], free: tuple[int, ...], depth: int) -> int:
+    def _part(self, kinds: tuple[Kind, ...], depth: int) -> int:
         number = len(self.tree)
         self.tree.append({})
-        if free and depth < 2 and self.rng.random() < 0.4:
+        free = sorted({feature for _, _, may in kinds for feature in may})
+        if free and depth < 3 and self.rng.random() < 0.5:
             feature = int(self.rng.choice(free))
-            rest = tuple(other for other in free if other != feature)
-            record: dict[str, Any] = {"split": feature, "none": self._part(inside, rest, depth + 1), "into": []}
-            seen = set()
-            for component, kind in enumerate(zip(self.sparsities, inside, strict=True)):
-                if kind in seen or len(kind[1]) >= kind[0]:
-                    continue
-                seen.add(kind)
-                given_away = [*inside]
-                given_away[component] = tuple(sorted((*inside[component], feature)))
-                record["into"].append([component, self._part(tuple(given_away), rest, depth + 1)])
-            self.tree[number] = record
+            self.tree[number] = (self._twins if self.rng.random() < 0.5 else self._given)(kinds, feature, depth + 1)
         else:
-            self.tree[number] = self._leaf(inside, free)
+            self.tree[number] = self._leaf(kinds)
         return number
 
-    def _leaf(self, inside: tuple[tuple[int, ...], ...], free: tuple[int, ...]) -> dict[str, Any]:
+    def _given(self, kinds: tuple[Kind, ...], feature: int, depth: int) -> dict[str, Any]:
+        rest = lost(kinds, {feature})
+        record: dict[str, Any] = {"split": feature, "none": self._part(rest, depth), "into": []}
+        seen = set()
+        for component, kind in enumerate(kinds):
+            if kind not in seen and len(kind[1]) < kind[0] and feature in kind[2]:
+                seen.add(kind)
+                record["into"].append([component, self._part(gained(rest, feature, component), depth)])
+        return record
+
+    def _twins(self, kinds: tuple[Kind, ...], feature: int, depth: int) -> dict[str, Any]:
+        """Say that some features are twins, which they hardly ever are."""
+        component = int(self.rng.choice([t for t, kind in enumerate(kinds) if feature in kind[2]]))
+        alike = [
+            other
+            for other in kinds[component][2]
+            if other != feature and all((other in may) == (feature in may) for _, _, may in kinds)
+        ]
+        twins = [other for other in alike if self.rng.random() < 0.5]
+        shut = lost(kinds, {feature, *twins})
+        none = tuple(less if kind == kinds[component] else kind for kind, less in zip(kinds, shut, strict=True))
+        into = gained(lost(kinds, {feature}), feature, component)
+        record = {"split": feature, "twins": twins, "none": self._part(none, depth)}
+        return {**record, "into": [[component, self._part(into, depth)]]}
+
+    def _leaf(self, kinds: tuple[Kind, ...]) -> dict[str, Any]:
         rng, size = self.rng, self.matrix.shape[0]
         leaf, self.leaves = self.leaves, self.leaves + 1
         largest = float(np.abs(self.matrix).max()) or 1.0
@@ -88,7 +117,7 @@ class RandomParts:
         prices = np.abs(rng.choice([rng.standard_normal(size), rng.integers(0, 2, size) * 1.0])) * largest * share
         own: dict[str, Any] = {"prices": prices}
         trees = []
-        for slot, (sparsity, held) in enumerate(dict.fromkeys(zip(self.sparsities, inside, strict=True))):
+        for slot, (sparsity, held, free) in enumerate(dict.fromkeys(kinds)):
             best = tuple(sorted({*held, *free[: max(sparsity - len(held), 0)]})) or (0,)
             made = RandomTree(rng, self.matrix, sparsity, best, inside=held, free=free, fewer=True)
             trees.append(flat(made.tree))

@@ -1588,12 +1588,12 @@ def priced_trees(problem: Problem, claim: SetClaim) -> int:
     require(isinstance(tree, list) and 0 < len(tree) <= NODES, "the tree is not a list of parts")
     worst, used = 0, {0}
     empty: frozenset[int] = frozenset()
-    stack = [(0, [empty] * r, frozenset(range(n)))]
+    stack = [(0, [(x, empty, frozenset(range(n))) for x in k], 0)]
     while stack:
-        number, has, rest = stack.pop()
-        node = tree[number]
+        number, kinds, moved = stack.pop()
+        node, rest = tree[number], empty.union(*(may for _, _, may in kinds))
         require(isinstance(node, dict), "a part is not an object")
-        pairs = list(dict.fromkeys(zip(k, has, strict=True)))
+        different = list(dict.fromkeys(kinds))
         if "split" in node:
             i, into = whole(node["split"], 0, n - 1, "split"), node.get("into")
             require(i in rest and isinstance(into, list), "a split is on a feature that is decided")
@@ -1602,26 +1602,45 @@ def priced_trees(problem: Problem, claim: SetClaim) -> int:
             parts = [whole(node.get("none"), 1, len(tree) - 1, "part"), *(y for _, y in takes)]
             require(len(set(parts)) == len(parts) and not used & set(parts), "a part is used twice")
             used |= set(parts)
-            given = {(k[t], has[t]) for t, _ in takes}
-            require(all(x in given for x in pairs if len(x[1]) < x[0]), "a split gives the feature not to all that may")
-            stack.append((parts[0], has, rest - {i}))
-            stack += [(y, [*has[:t], has[t] | {i}, *has[t + 1 :]], rest - {i}) for t, y in takes]
+            given = [kinds[t] for t, _ in takes]
+            lost, cost = [(x, has, may - {i}) for x, has, may in kinds], moved
+            if "twins" in node:
+                require(isinstance(node["twins"], list) and len(takes) == 1, "a split of twins is malformed")
+                block = {i, *(whole(j, 0, n - 1, "twin") for j in node["twins"])}
+                require(block <= given[0][2], "a split is on features that are decided")
+                require(all(block <= may or not block & may for _, _, may in kinds), "twins are not free for the same")
+                cost += 2 * (max(exchange(problem.matrix, i, j) for j in block) + 2 * problem.error)
+                none = [(x, has, may - block) if (x, has, may) == given[0] else (x, has, may) for x, has, may in kinds]
+            else:
+                needed = [x for x in different if len(x[1]) < x[0] and i in x[2]]
+                require(all(x in given for x in needed), "a split gives the feature not to all that may")
+                none = lost
+            stack.append((parts[0], none, moved))
+            for t, y in takes:
+                x, has, may = lost[t]
+                stack.append((y, [*lost[:t], (x, has | {i}, may), *lost[t + 1 :]], cost))
             continue
         leaf, slots = whole(node.get("leaf"), 0, NODES, "leaf"), node.get("slots")
-        if any(len(x) > y for x, y in zip(has, k, strict=True)):
+        if any(len(has) > x for x, has, _ in kinds):
             continue
         part = claim.evidence.part(f"leaf{leaf}")
         flat = part.get("prices", n).flat
         require(all(x >= 0 for x in flat), "a price is negative")
         prices = [problem.fixed(x) if i in rest else 0 for i, x in enumerate(flat)]
-        require(isinstance(slots, list) and len(slots) == len(pairs), "not every pair has a tree")
+        require(isinstance(slots, list) and len(slots) == len(different), "not every kind of component has a tree")
         value = {}
-        for s, (sparsity, inside) in enumerate(pairs):
+        for s, (sparsity, inside, may) in enumerate(different):
             search = SearchTree(problem.matrix, own, sparsity, part.part(f"slot{s}"), bits, prices=prices)
-            search.run(slots[s], inside, rest)
-            value[sparsity, inside] = search.worst
-        worst = max(worst, sum(prices) + sum(value[x] for x in zip(k, has, strict=True)))
+            search.run(slots[s], inside, may)
+            value[sparsity, inside, may] = search.worst
+        worst = max(worst, moved + sum(prices) + sum(value[x] for x in kinds))
     return worst + r * max(problem.epsilon, problem.error)
+
+
+def exchange(matrix: Matrix, i: int, j: int) -> int:
+    """Return no less than the norm of what a matrix changes by where two features are exchanged."""
+    others = sum(abs(x - y) for m, (x, y) in enumerate(zip(matrix[i], matrix[j], strict=True)) if m not in (i, j))
+    return abs(matrix[i][i] - matrix[j][j]) + 2 * others
 
 
 def matrix_prices(problem: Problem, claim: SetClaim) -> int:

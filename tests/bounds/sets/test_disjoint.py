@@ -122,7 +122,7 @@ def test_a_feature_dearer_than_a_component_is_worth_is_given_away_first() -> Non
     search = AssignmentSearch(matrix, (3, 3, 3), begin, 1e-4, lambda: False)
     while search.step() and search.bound > search.target:
         pass
-    assert search.root.feature == 0
+    assert search.root.split == ((0,), None)
     assert search.value == pytest.approx(brute_force(matrix, (3, 3, 3)), rel=1e-9)
     assert search.value <= search.bound <= search.target * (1 + 1e-12)
 
@@ -153,5 +153,5 @@ def test_alike_components_are_told_apart_once() -> None:
     assert [component for component, _ in into] == [0, 2]
     assert into[0][1].inside == ((4,), (), ())
     assert into[0][1].free(6).tolist() == [0, 1, 2, 3, 5]
-    full = Assignment((1, 1), ((0,), ()))
+    full = Assignment.of((1, 1), ((0,), ()))
     assert [component for component, _ in full.split(1)[1]] == [1]

@@ -17,7 +17,7 @@ import numpy as np
 
 from certpca.bounds.sets.prices.assignments import Assignment, Priced, Slot
 from certpca.bounds.sets.prices.generation import Generated, Generation
-from certpca.bounds.sets.prices.master import Pool, eligible, most_divided
+from certpca.bounds.sets.prices.master import Pool, eligible, most_divided, most_varied
 from certpca.bounds.support_tree.nodes import Operation, Tree
 from certpca.bounds.support_tree.search import TreeSearch
 from certpca.bounds.support_tree.visit import Effort as Steps
@@ -29,6 +29,7 @@ ROUNDINGS = 1e-8  # share of the objective that a tree need not prove
 ACCURACY = 0.02  # of prices, as a share of the gap that is asked for
 LOOK, FALLING = 40, 0.7  # nodes, after which a tree must have brought down what it exceeds its aim by, to that share
 STEPS_OF_A_GLANCE = Steps(root=Steps().root[:3])
+Split = tuple[tuple[int, ...], int | None]  # a feature; or twins, and the component that may get one of these
 AGAIN = 3  # times that prices are found anew because a tree met a better support
 
 
@@ -57,7 +58,7 @@ class Part:
     assignment: Assignment
     bound: float
     proof: Proof | None = None
-    feature: int = -1
+    split: Split | None = None
     none: "Part | None" = None
     into: list[tuple[int, "Part"]] = field(default_factory=list)
 
@@ -125,32 +126,40 @@ class AssignmentSearch:
         generated = self.generation.run(part.assignment)
         if generated.value > self.value * (1 + ROUNDINGS):
             self._combine(generated)
-        feature = self._to_be_split(part.assignment, generated)
-        if feature is None:
-            feature = self._closed(part)
-        else:
-            self._prove(part, generated.priced, self.effort.nodes if self.hurried() else self.effort.glance)
-        if feature is None or self.late():
+        split = self._to_be_split(part.assignment, generated)
+        hurried = split is not None and self.hurried()
+        self._prove(part, generated.priced, self.effort.nodes if hurried else self.effort.glance)
+        if split is None and part.bound > self.target:
+            split = self._closed(part)
+        if split is None or self.late():
             return
-        none, into = part.assignment.split(feature)
-        part.feature, part.none = feature, Part(none, part.bound)
+        block, number = split
+        if number is None:
+            none, into = part.assignment.split(block[0])
+        else:
+            none, into = part.assignment.split_twins(block, number)
+        part.split, part.none = split, Part(none, part.bound)
         part.into = [(component, Part(inner, part.bound)) for component, inner in into]
         expected = min(part.bound, max(generated.value, self.target))  # after better trees than those of a glance
         for number, inner in enumerate(part.parts()):
             heapq.heappush(self._open, (-expected, (self.visited << 8) + number, inner))
 
-    def _to_be_split(self, assignment: Assignment, generated: Generated) -> int | None:
-        """Return the feature that must be given away before prices can prove enough, or None where they may."""
-        free = assignment.free(self.matrix.shape[0])
+    def _to_be_split(self, assignment: Assignment, generated: Generated) -> Split | None:
+        """Return what must be given away before prices can prove enough, or None where they may."""
         if generated.value > self.target:
-            return most_divided(generated.master.use, generated.taken, free.tolist())
+            varied = most_varied(generated.master, generated.taken)
+            if varied is not None:
+                return varied[0], assignment.component(generated.master.slots[varied[1]])
+            free = assignment.free(self.matrix.shape[0])
+            divided = most_divided(generated.master.use, generated.taken, free.tolist())
+            return None if divided is None else ((divided,), None)
         dearest = self._dearest(assignment, generated)
-        if dearest is None or generated.priced.prices[dearest] <= generated.priced.worth.max():
+        if dearest is None or generated.priced.prices[dearest[0][0]] <= generated.priced.worth.max():
             return None
         return dearest
 
-    def _closed(self, part: Part) -> int | None:
-        """Grow trees until they prove enough; where they do not, return the feature to give away."""
+    def _closed(self, part: Part) -> Split | None:
+        """Grow trees until they prove enough; where they do not, return what to give away."""
         for _ in range(AGAIN):
             generated = self._centred(part)
             met = self._prove(part, generated.priced, self.effort.nodes)
@@ -177,14 +186,14 @@ class AssignmentSearch:
     def _combine(self, generated: Generated) -> None:
         """Take the best disjoint supports among all that were met."""
         chosen = generated.master.best_combination()
-        value = sum(self.pool.values[number] for _, number in chosen)
+        value = sum(self._captured(support) for _, support in chosen)
         if len(chosen) == len(self.sparsities) and value > self.value * (1 + ROUNDINGS):
             slots = [generated.master.slots[slot].sparsity for slot, _ in chosen]
             ordered: list[Indices] = []
             for sparsity in self.sparsities:
                 place = slots.index(sparsity)
                 slots[place] = -1
-                ordered.append(self.pool.supports[chosen[place][1]])
+                ordered.append(chosen[place][1])
             self.best, self.value = ordered, value
 
     def _proof(self, assignment: Assignment, priced: Priced, nodes: int) -> tuple[Proof, bool]:
@@ -211,7 +220,7 @@ class AssignmentSearch:
         values = np.array(self.pool.values)[known] - masks[known] @ prices
         inside = np.array(slot.inside, dtype=np.intp)
         begin = self.pool.supports[int(known[values.argmax()])] if known.size else inside
-        tree = search.start(begin, inside, free)
+        tree = search.start(begin, inside, slot.open(free))
         before = math.inf
         while tree.open and tree.nodes < nodes and tree.upper_bound > tree.value + tolerance and not self.late():
             tree = search.step(tree, self.late)
@@ -224,12 +233,14 @@ class AssignmentSearch:
                 before = excess
         return search, tree
 
-    def _dearest(self, assignment: Assignment, generated: Generated) -> int | None:
-        """Return the free feature with the highest price, or None where no component can take one."""
-        free = assignment.free(self.matrix.shape[0])
-        if free.size == 0 or all(slot.full for slot in assignment.slots()):
-            return None
-        return int(free[np.argmax(generated.priced.prices[free])])
+    def _dearest(self, assignment: Assignment, generated: Generated) -> Split | None:
+        """Return the free features with the highest price, or None where no component can take one."""
+        blocks, prices = assignment.blocks(self.pool.twins), generated.priced.prices
+        for block in sorted(blocks, key=lambda members: -prices[members[0]]):
+            for slot in assignment.slots():
+                if not slot.full and block[0] not in slot.barred:
+                    return block, assignment.component(slot) if len(block) > 1 else None
+        return None
 
     def certificate(self) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """Return the tree in plain lists and numbers, and its evidence."""
@@ -245,7 +256,10 @@ class AssignmentSearch:
                 first = len(order)
                 order += parts
                 into = [[component, first + 1 + place] for place, (component, _) in enumerate(part.into)]
-                records.append({"split": part.feature, "none": first, "into": into})
+                assert part.split is not None
+                block, number = part.split
+                record = {"split": block[0], "none": first, "into": into}
+                records.append(record if number is None else {**record, "twins": list(block[1:])})
                 continue
             assert part.proof is not None
             own: dict[str, Any] = {"prices": part.proof.priced.prices}

@@ -112,6 +112,7 @@ class Generation:
             support = pool.supports[number]
             x[support, place] = np.linalg.eigh(pool.matrix[np.ix_(support, support)])[1][:, -1]
         image = pool.matrix @ x
+        image[list(slot.barred)] = 0.0
         return np.asarray(image**2 / np.maximum((x * image).sum(axis=0), np.finfo(float).tiny))
 
     def _solved(self, assignment: Assignment) -> tuple[Master, Priced, Vector]:

@@ -2,7 +2,8 @@
 
     max Σ λ(S) z_S,    every feature in at most one support, of each slot as many as it has copies;
 
-its dual variables are the prices and what a component of each slot is worth.
+its dual variables are the prices and what a component of each slot is worth. Twins have one row, and one price: a
+support stands for all that have others of these in their place.
 """
 
 from collections.abc import Sequence
@@ -12,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from certpca.bounds.sets.prices.assignments import Assignment, Priced, Slot
+from certpca.bounds.sets.prices.assignments import Assignment, Priced, Slot, twins_of
 from certpca.runtime.arrays import Indices, Vector
 
 TAKEN = 1e-7  # of a support, from which on it is
+VARIED = 1e-6  # variance of the number of twins, up to which it is decided
 MOST_SECONDS = 2.0  # for the best combination of known supports
 Masks = NDArray[np.bool_]
 
@@ -29,6 +31,10 @@ class Pool:
     values: list[float] = field(default_factory=list)
     _known: set[bytes] = field(default_factory=set)
     _masks: list[Masks] = field(default_factory=list)
+    twins: Indices = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.twins = twins_of(self.matrix)
 
     def add(self, support: Indices) -> bool:
         """Add a support unless it is there."""
@@ -51,7 +57,7 @@ class Pool:
 def eligible(masks: Masks, slot: Slot, free: Indices) -> Masks:
     """Mark the supports that a component of the slot may have."""
     allowed = np.zeros(masks.shape[1], dtype=bool)
-    allowed[free] = True
+    allowed[slot.open(free)] = True
     allowed[list(slot.inside)] = True
     held = masks[:, list(slot.inside)].all(axis=1)
     return np.asarray(held & ~(masks & ~allowed).any(axis=1) & (masks.sum(axis=1) <= slot.sparsity))
@@ -75,6 +81,12 @@ class Master:
         self.open[free] = True
         # What is given away has no price.
         self.use = csr_matrix((masks[self.which] & self.open).T.astype(np.float64))
+        self.blocks = assignment.blocks(pool.twins)
+        self.sizes = np.array([len(block) for block in self.blocks], dtype=np.float64)
+        members = np.concatenate([np.array(block, dtype=np.intp) for block in [*self.blocks, ()]])
+        rows = np.repeat(np.arange(len(self.blocks)), self.sizes.astype(np.intp))
+        self.sums = csr_matrix((np.ones(rows.size), (rows, members)), shape=(len(self.blocks), size))
+        self.counts = (self.sums @ self.use).tocsr()
         columns = np.arange(self.which.size)
         self.pick = csr_matrix((np.ones(columns.size), (self.slot_of, columns)), shape=(len(self.slots), columns.size))
         self.size = size
@@ -86,22 +98,22 @@ class Master:
 
         found = linprog(
             -self.values,
-            A_ub=vstack([self.use, self.pick]).tocsr(),
-            b_ub=np.concatenate([np.ones(self.size), self.copies]),
+            A_ub=vstack([self.counts, self.pick]).tocsr(),
+            b_ub=np.concatenate([self.sizes, self.copies]),
             method="highs",
         )
-        duals = np.maximum(-found.ineqlin.marginals, 0.0)
-        return Priced(duals[: self.size], duals[self.size :], self.copies), np.asarray(found.x)
+        duals, rows = np.maximum(-found.ineqlin.marginals, 0.0), len(self.blocks)
+        return Priced(self.sums.T @ duals[:rows], duals[rows:], self.copies), np.asarray(found.x)
 
     def centred(self, bound: float, taken: Vector) -> tuple[Priced, float]:
         """Return prices that prove `bound` and keep all supports that are not taken as far below as can be."""
         from scipy.optimize import linprog
         from scipy.sparse import csr_matrix, hstack, vstack
 
-        count, held = len(self.slots), taken > TAKEN
-        below = hstack([-self.use.T, -self.pick.T, csr_matrix(np.where(held, 0.0, 1.0)[:, None])]).tocsr()
-        total = csr_matrix(np.concatenate([np.ones(self.size), self.copies, [0.0]])[None, :])
-        cost = np.zeros(self.size + count + 1)
+        count, rows, held = len(self.slots), len(self.blocks), taken > TAKEN
+        below = hstack([-self.counts.T, -self.pick.T, csr_matrix(np.where(held, 0.0, 1.0)[:, None])]).tocsr()
+        total = csr_matrix(np.concatenate([self.sizes, self.copies, [0.0]])[None, :])
+        cost = np.zeros(rows + count + 1)
         cost[-1] = -1.0
         found = linprog(
             cost,
@@ -109,32 +121,42 @@ class Master:
             b_ub=np.concatenate([-self.values[~held], [bound]]),
             A_eq=below[held],  # what is taken is worth what its slot is
             b_eq=-self.values[held],
-            bounds=[(0, None)] * (self.size + count) + [(0, max(bound, 1e-300))],
+            bounds=[(0, None)] * (rows + count) + [(0, max(bound, 1e-300))],
             method="highs",
         )
         if found.x is None:
             return self.solved()[0], 0.0
-        prices, worth = found.x[: self.size] * self.open, found.x[self.size : -1]
+        prices, worth = self.sums.T @ found.x[:rows], found.x[rows:-1]
         return Priced(np.maximum(prices, 0.0), np.maximum(worth, 0.0), self.copies), float(found.x[-1])
 
-    def best_combination(self) -> list[tuple[int, int]]:
-        """Return the best disjoint supports among the known ones, as slots and numbers in the pool."""
+    def best_combination(self) -> list[tuple[int, Indices]]:
+        """Return the best disjoint supports among the known ones and their twins, with the slots they are for."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         found = milp(
             -self.values,
             constraints=[
-                LinearConstraint(self.use, -np.inf, 1.0),
+                LinearConstraint(self.counts, -np.inf, self.sizes),
                 LinearConstraint(self.pick, self.copies, self.copies),
             ],
             integrality=np.ones(self.values.size),
-            bounds=Bounds(0, 1),
+            bounds=Bounds(0, self.copies.max()),
             options={"time_limit": MOST_SECONDS},
         )
         if found.x is None:
             return []
-        chosen = np.flatnonzero(found.x > 0.5)
-        return [(int(self.slot_of[column]), int(self.which[column])) for column in chosen]
+        times = np.rint(found.x).astype(np.intp)
+        left = [list(block) for block in self.blocks]
+        combined = []
+        for column in np.repeat(np.arange(times.size), times):
+            slot = int(self.slot_of[column])
+            chosen = list(self.slots[slot].inside)
+            for row in self.counts[:, [column]].nonzero()[0]:
+                count = int(self.counts[row, column])
+                chosen += left[row][:count]
+                del left[row][:count]
+            combined.append((slot, np.array(sorted(chosen), dtype=np.intp)))
+        return combined
 
 
 def most_divided(use: Any, taken: Vector, free: Sequence[int]) -> int | None:
@@ -142,3 +164,18 @@ def most_divided(use: Any, taken: Vector, free: Sequence[int]) -> int | None:
     doubt = np.asarray(use @ (taken * (1 - np.clip(taken, 0.0, 1.0)))).ravel()
     best = max(free, key=lambda feature: doubt[feature], default=None)
     return None if best is None or doubt[best] <= 1e-7 else int(best)
+
+
+def most_varied(master: Master, taken: Vector) -> tuple[tuple[int, ...], int] | None:
+    """Return the twins, and the slot, of which the supports that are taken have the most different numbers."""
+    most, found = VARIED, None
+    for row, block in enumerate(master.blocks):
+        if len(block) == 1:
+            continue
+        counts = master.counts[[row]].toarray()[0]
+        for slot, copies in enumerate(master.copies):
+            share = np.where(master.slot_of == slot, taken, 0.0) / copies
+            spread = float(share @ counts**2 - (share @ counts) ** 2)
+            if spread > most:
+                most, found = spread, (block, slot)
+    return found

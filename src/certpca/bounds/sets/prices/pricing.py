@@ -21,6 +21,7 @@ def good_supports(matrix: Vector, prices: Vector, slot: Slot, free: Indices, sta
     """Return different supports of a slot, the best first, from starts given as columns."""
     size, inside = matrix.shape[0], list(slot.inside)
     bonus = np.full(size, -np.inf)  # no support has what is given to others
+    free = slot.open(free)
     bonus[free] = 0.0
     bonus[inside] = np.inf
     x = starts / np.maximum(np.linalg.norm(starts, axis=0), TINY)
