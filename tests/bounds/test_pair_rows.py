@@ -8,9 +8,10 @@ import pytest
 
 import certpca
 from certpca.bounds.goals import Goal, Incumbent, Known
+from certpca.bounds.makers import count_tree, pair_rows, pair_rows_later
 from certpca.bounds.pair_bound.points import first_point
 from certpca.bounds.pair_rows.descent import Descent
-from certpca.bounds.pair_rows.search import search
+from certpca.bounds.pair_rows.search import by_one_number, search
 from certpca.bounds.pair_rows.strongest import Strongest, among, strongest
 from certpca.bounds.pair_rows.suggested import improved_by_pairs
 from certpca.bounds.pair_rows.wide_point import RowsPoint, WidePoint, widened
@@ -163,3 +164,48 @@ def test_features_are_left_out_on_the_way(rng, monkeypatch):
     data[:, :12] += rng.standard_normal((60, 1)) * np.linspace(0.9, 1.3, 12)
     _, gap = stages_of(data, 8, monkeypatch)
     assert gap <= 1e-4
+
+
+def test_one_number_bounds_every_support(data):
+    pairs, best = pairs_of(data), brute_force(data.T @ data, K)[0]
+    shift, bound = by_one_number(pairs, K)
+    squares = np.sort(np.square(data.T @ data - shift * np.eye(data.shape[1])), axis=1)[:, ::-1]
+    own = np.square(pairs.diagonal - shift)
+    others = pairs.squares.sum(axis=1, dtype=np.float64)
+    assert bound == pytest.approx(shift + math.sqrt(np.sort(own + others)[-K:].sum()), rel=1e-6)
+    assert (own + others <= squares[:, :K].sum(axis=1) * (1 + 1e-5)).all()
+    assert best <= bound <= best * 1.5
+
+
+def alike(rng: np.random.Generator) -> np.ndarray:
+    """Return features of one length, each near one of many directions of a sample space of few."""
+    directions = rng.standard_normal((10, 60))
+    return np.asarray(np.repeat(directions, 10, axis=1) + 0.3 * rng.standard_normal((10, 600)))
+
+
+def test_pairs_come_before_counts_where_levels_say_no_more_than_the_trace(rng, monkeypatch):
+    data, k = alike(rng), 8
+    monkeypatch.setattr(pair_rows, "applies", lambda _: False)
+    monkeypatch.setattr(pair_rows_later, "applies", lambda _: False)
+
+    def too_late(_: Any) -> None:
+        pytest.fail("cells of counts were tried before pairs")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(count_tree, "make", too_late)
+        certificate = certpca.certify(data, k, scale=True, target_gap=1e-3)
+    assert certificate.kind == "pair-rows"
+    assert certificate.gap < 1e-3
+    certpca.verify(certificate, data)
+
+
+def test_counts_come_first_where_the_level_is_tighter_than_pairs(rng, monkeypatch):
+    data = rng.standard_normal((40, 600)) + 0.8 * rng.standard_normal((40, 1))
+    calls, looked_at = [], pair_rows.looked_at
+    monkeypatch.setattr(pair_rows, "applies", lambda _: False)
+    monkeypatch.setattr(pair_rows_later, "applies", lambda _: False)
+    monkeypatch.setattr(pair_rows, "looked_at", lambda search: calls.append("look") or looked_at(search))
+    monkeypatch.setattr(pair_rows, "make", lambda search, pairs: calls.append("pairs"))
+    monkeypatch.setattr(count_tree, "make", lambda search: calls.append("counts"))
+    certpca.certify(data, 100, target_gap=1e-4, time_limit=20)
+    assert calls[:2] == ["look", "counts"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.bounds.makers import pair_rows, pair_rows_later, search_tree
+from certpca.bounds.makers import pair_rows, pair_rows_at_a_glance, pair_rows_later, search_tree
 from certpca.runtime.limits import with_limits
 
 SPARSITY = 6
@@ -27,7 +27,7 @@ def blocks(samples: int = 12, count: int = 3, size: int = 20) -> np.ndarray:
 def counts_only() -> Iterator[None]:
     """Treat small data like large ones, whose supports no other maker searches."""
     with pytest.MonkeyPatch.context() as patch, with_limits(few_features=16, always_optimal=0, searched_supports=0):
-        for maker in (pair_rows, pair_rows_later, search_tree):
+        for maker in (pair_rows, pair_rows_at_a_glance, pair_rows_later, search_tree):
             patch.setattr(maker, "applies", lambda _: False)
         yield
 

@@ -2,7 +2,7 @@
 
 from certpca.bounds.pair_rows.search import FIRST_ENTRIES, SCHEDULE, rows_for
 from certpca.bounds.pair_rows.search import search as search_pairs
-from certpca.bounds.pair_rows.strongest import strongest
+from certpca.bounds.pair_rows.strongest import Strongest, strongest
 from certpca.bounds.proof_search import ProofSearch
 from certpca.runtime.limits import limits
 
@@ -21,14 +21,14 @@ def applies(search: ProofSearch) -> bool:
     return possible(search) and search.fits(_first_stages(search) / SHARE)
 
 
-def possible(search: ProofSearch) -> bool:
+def possible(search: ProofSearch, largest: int = LARGEST_SUPPORT) -> bool:
     """Whether every support is allowed, supports are small, features many, and all pairs of them soon looked at."""
     size, proof = search.operator.size, search.costs.pairs()
     few = size <= limits().few_features
     if search.constrained or not search.goal.over_supports or few or search.costs.depth * size > LARGEST_FACTOR:
         return False
     in_time = proof <= MOST_SECONDS and search.fits(TIME * proof)
-    return 2 <= search.sparsity <= min(LARGEST_SUPPORT, size // 2) and in_time
+    return 2 <= search.sparsity <= min(largest, size // 2) and in_time
 
 
 def _first_stages(search: ProofSearch) -> float:
@@ -42,10 +42,16 @@ def seconds(search: ProofSearch) -> float:
     return 0.0
 
 
-def make(search: ProofSearch) -> None:
+def looked_at(search: ProofSearch) -> Strongest | None:
+    """Look at all pairs of features; none where there is no time for that and for the proof."""
+    proof = search.costs.pairs()
+    return strongest(search.incumbent.operator.factor(), search.sparsity - 1, lambda: search.progress.late(proof))
+
+
+def make(search: ProofSearch, pairs: Strongest | None = None) -> None:
     """Look at all pairs, tighten the point on the rows that matter, and prove what came of it."""
     progress, proof, search.pairs_tried = search.progress, search.costs.pairs(), True
-    pairs = strongest(search.incumbent.operator.factor(), search.sparsity - 1, lambda: progress.late(proof))
+    pairs = looked_at(search) if pairs is None else pairs
     if pairs is None:
         return
     found = search_pairs(pairs, search.sparsity, search.incumbent, search.goal, progress, proof)

@@ -193,7 +193,7 @@ class _Round:
         count = min(pairs.size, rows_for(sparsity))
         sums = pairs.squares.astype(np.float64).sum(axis=1) + pairs.diagonal**2
         features = np.union1d(np.argsort(-sums, kind="stable")[:count], self._support)
-        shift = _shift(pairs, sparsity) / captured
+        shift = by_one_number(pairs, sparsity)[0] / captured
         own = first_point(features, self._products(features, features), shift, 0, sparsity)
         nobody = np.zeros(0, dtype=np.intp)
         alone = RowsPoint(own, nobody, np.zeros((features.size, 0)), 0.0, 1.0, ROOM)
@@ -297,9 +297,9 @@ def _arrays(point: WidePoint) -> dict[str, Any]:
     return arrays
 
 
-def _shift(pairs: Strongest, sparsity: int) -> float:
-    """Return the c that is best for c + √T with squares alone: T is quadratic in c on the rows that count."""
-    others = pairs.squares.astype(np.float64).sum(axis=1)
+def by_one_number(pairs: Strongest, sparsity: int) -> tuple[float, float]:
+    """Return the c that is best for c + √T with squares alone, and that bound."""
+    others = pairs.squares[:, : sparsity - 1].sum(axis=1, dtype=np.float64)
     shift = 0.0
     for _ in range(20):
         rows = (pairs.diagonal - shift) ** 2 + others
@@ -311,4 +311,5 @@ def _shift(pairs: Strongest, sparsity: int) -> float:
         if abs(fresh - shift) <= 1e-9 * mean:
             break
         shift = fresh
-    return shift
+    rows = np.sort((pairs.diagonal - shift) ** 2 + others)[-sparsity:]
+    return shift, shift + math.sqrt(float(rows.sum()))
