@@ -34,8 +34,10 @@ WORTH_A_ROUND = 0.5  # of the features that must not be left for another round
 ALL_IN = 400  # features that are left and all join M
 SMALL_TREE = 64  # features that are left to the tree at once
 LARGEST_TREE = 512  # features that are left to it at the end
-HOPELESS, TELLS = 5.0, 0.003  # gap as a multiple of a smoothing from there on: what is beyond it stays open
+HOPELESS, TELLS = 5.0, 0.003  # gap as a multiple of a smoothing from there on: what is beyond it stays open,
+HOPELESS_GROWN = 10.0  # or where rows have just joined M
 HELPS = 0.05  # share of the gap to close, or of the features to leave out, for another stage to be worth it
+IDLE = 2  # stages that did not help, though rows joined M, after which no other does
 AHEAD, SLOW_AT = 2.5, 1  # stages for which there must be time after the first, or other bounds make more of it
 EIGENVECTORS = 10.0  # times n³ multiplications for those of a matrix of order n
 ROWS = "rows"  # the parts of the evidence that hold wide points
@@ -43,9 +45,10 @@ ROWS = "rows"  # the parts of the evidence that hold wide points
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tightening:
-    """The point after some stages, the best wide one so far, the features that one leaves, and whether it helped.
+    """The point after some stages, the best wide one so far, and the features that one leaves.
 
-    `others` are the largest β beside M, times α₀, in units of what is captured.
+    `others` are the largest β beside M, times α₀, in units of what is captured; `idle` tells how long nothing helped,
+    `grown` whether rows have joined M since the last descent.
     """
 
     stage: int
@@ -53,7 +56,8 @@ class Tightening:
     others: Vector
     best: WidePoint
     left: Indices
-    helped: bool = True
+    idle: int = 0
+    grown: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,9 +245,12 @@ class _Round:
             return Tightening(stage, current, others, wide, left)
         closed, gap = before.best.bound - wide.bound, before.best.bound - captured
         helped = closed > HELPS * gap or left.size < (1 - HELPS) * before.left.size
+        # Rows that only now have numbers of their own may have been all that kept the bound up.
+        grown = current.own.features.size > own.size
+        idle = 0 if helped else before.idle + (1 if grown else IDLE)
         if (before.left.size, before.best.bound) < (left.size, wide.bound):
-            return replace(before, stage=stage, current=current, others=others, helped=helped)
-        return Tightening(stage, current, others, wide, left, helped)
+            return replace(before, stage=stage, current=current, others=others, idle=idle, grown=grown)
+        return Tightening(stage, current, others, wide, left, idle, grown)
 
     def _grown(self, current: RowsPoint, wide: WidePoint) -> RowsPoint:
         """Let rows that count as much as its own join M."""
@@ -277,9 +284,9 @@ class _Round:
             return False
         gap = 1 - self._captured / state.best.bound
         smoothing = SCHEDULE[state.stage - 1][0]
-        far = smoothing >= TELLS and gap > HOPELESS * smoothing
+        far = smoothing >= TELLS and gap > (HOPELESS_GROWN if state.grown else HOPELESS) * smoothing
         slow = state.stage <= SLOW_AT and self._progress.remaining < self._proof_seconds + AHEAD * self._took
-        return far or slow or not state.helped
+        return far or slow or state.idle >= IDLE
 
 
 def _arrays(point: WidePoint) -> dict[str, Any]:
