@@ -55,6 +55,7 @@ class Clock:
 
     @contextmanager
     def timed(self, kind: str, width: int, reader: PlinkFile) -> Iterator[None]:
+        """Time one product, but not those that it is made of."""
         if self._inside:
             yield
             return
@@ -72,6 +73,7 @@ class Clock:
             row[3] += 1
 
     def watch(self, name: str, width: Callable[..., int]) -> None:
+        """Time every call of a method of readers; `width` tells the vectors from its arguments."""
         plain = getattr(PlinkFile, name)
 
         def watched(reader: PlinkFile, *arguments: Any) -> Any:
@@ -109,7 +111,8 @@ def measure(options: argparse.Namespace) -> None:
         now = time.perf_counter()
         if now - last[0] > 2:
             last[0] = now
-            print(f"{now - begin:8.1f} s  {time.process_time() - used:8.1f} cpu  {reader.passes:6.2f}  {step}", flush=True)
+            cpu = time.process_time() - used
+            print(f"{now - begin:8.1f} s  {cpu:8.1f} cpu  {reader.passes:6.2f}  {step}", flush=True)
 
     reader = certpca.read_plink(options.file)
     operator = certpca.from_data(reader, missing="mean")

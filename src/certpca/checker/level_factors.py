@@ -37,11 +37,11 @@ for several directions at once may count on it.
 Products. ZᵀX = α∘(FᵀX) − UWᵀX and ZY = F(α∘Y) − WUᵀY round relative to ζ|X| and ζ|Y|, by γ of d + m and n + m terms,
 with ζ² = Σ_i(|α_i||a_i| + Σ_j l_j|u_ij|)² ≥ |Z|².
 
-Uncentred. Where F = (A − 1mᵀ)diag(c) is known by numbers A as they are stored (`whole_numbers`), Z = A diag(α') − W'U'ᵀ
-with α' = αc, W' = [W, 1] and U' = [U, α'm], so nothing is centred. All roundings are then relative to reach_i in place of
-|a_i|: p is off by γ_{d+4} l_j reach_i, so what is said above holds with γ times reach_i/|a_i| (`coarser`); ζ has reach_i
-for |a_i|, and α' and α'm, which are stored, move z by γ_4|α|reach_i besides. Where `coarser` is so large that γ times it
-is not small, Y = aaᵀ.
+Uncentred. Where F = (A − 1mᵀ)diag(c) is known by numbers A as they are stored (`whole_numbers`), Z = A diag(α') −
+W'U'ᵀ with α' = αc, W' = [W, 1] and U' = [U, α'm], so nothing is centred. All roundings are then relative to reach_i
+in place of |a_i|: p is off by γ_{d+4} l_j reach_i, so what is said above holds with γ times reach_i/|a_i|
+(`coarser`); ζ has reach_i for |a_i|, and α' and α'm, which are stored, move z by γ_4|α|reach_i besides. Where
+`coarser` is so large that γ times it is not small, Y = aaᵀ.
 
 Underflow. Entries of W are at most one, S, r and C at most 2¹⁰⁰, h is at most 2²⁰⁰ where C is not asked for, and q must
 be above 2⁻²⁰⁰, so that what vanishes below the normal range moves no z by more than 2⁻⁵⁵⁰.
@@ -56,7 +56,6 @@ from certpca.checker.data import Prepared
 from certpca.checker.level_suggestions import coordinates, inverse_times, priced_coordinates
 from certpca.checker.levels import LARGEST_LEVEL, SMALLEST_FORM, Level
 from certpca.checker.numbers import Vector, gamma, require
-
 
 SMALL = 1e-3  # largest relative error that the allowances above are made for
 
@@ -80,10 +79,13 @@ class Factors:
         """How many roundings a product with Z or Zᵀ has."""
         return self.scale.size + sum(self.beside.shape) + 16
 
-    def add(self, columns: slice, block: Vector, panel: Vector, along: Vector, to: tuple[Vector, Vector]) -> float:
-        """Add what a run of features gives of ZZᵀ panel, F part and W part; return |Zᵀ panel|² of them."""
+    def add(self, columns: slice, block: Vector, product: Vector, along: Vector, to: tuple[Vector, Vector]) -> float:
+        """Add what a run of features gives of ZZᵀ panel, F part and W part; return |Zᵀ panel|² of them.
+
+        `product` is blockᵀ panel.
+        """
         scale, turned = self.scale[columns, None], self.turned[columns]
-        inner = (block.T @ panel) * scale - turned @ along
+        inner = product * scale - turned @ along
         to[0][:] += (inner * scale).T @ block.T
         to[1][:] += turned.T @ inner
         return float((inner**2).sum())
@@ -92,7 +94,9 @@ class Factors:
         """Walk over the data: return ZZᵀ panel and |Zᵀ panel|², rounded."""
         along = self.beside.T @ panel
         to = np.zeros(panel.shape[::-1]), np.zeros(along.shape)
-        square = sum(self.add(columns, block, panel, along, to) for columns, block in prepared.stored_blocks())
+        square = sum(
+            self.add(columns, block, block.T @ panel, along, to) for columns, block in prepared.stored_blocks()
+        )
         return to[0].T - self.beside @ to[1], square
 
 
@@ -108,10 +112,11 @@ def factors_of(prepared: Prepared, level: Level, panel: Vector) -> tuple[Factors
     found = Factors(level, beside, scale, turned, math.nan, math.nan)
     to = np.zeros(panel.shape[::-1]), np.zeros(along.shape)
     norms = strays = square = 0.0
-    lengths = prepared.diagonal()
+    lengths, together = prepared.diagonal(), np.concatenate([panel, directions], axis=1)
     for columns, block in prepared.stored_blocks():
         squares = lengths[columns]
-        inner = directions.T @ block
+        products = block.T @ together  # one wide product takes less than two
+        inner = products[:, panel.shape[1] :].T
         if stored is None:
             scale[columns], u, stray = of_features(inner, squares, level)
             turned[columns], reach = u.T, np.sqrt(squares)
@@ -127,7 +132,7 @@ def factors_of(prepared: Prepared, level: Level, panel: Vector) -> tuple[Factors
             stray = stray + gamma(8) * np.abs(alpha) * reach
         norms += float((parts**2).sum())
         strays += float((stray**2).sum())
-        square += found.add(columns, block, panel, along, to)
+        square += found.add(columns, block, products[:, : panel.shape[1]], along, to)
     require(math.isfinite(norms) and math.isfinite(strays) and math.isfinite(square), "its numbers overflow")
     more = 1 + gamma(2 * prepared.size + prepared.depth + 64)
     factors = Factors(level, beside, scale, turned, math.sqrt(norms) * more, math.sqrt(strays) * more)
@@ -153,7 +158,10 @@ def _parts(scale: Vector, u: Vector, sizes: Vector, level: Level) -> Vector:
 def of_features(
     along: Vector, squares: Vector, level: Level, prices: Vector | None = None, coarser: Vector | float = 1.0
 ) -> tuple[Vector, Vector, Vector]:
-    """Return α and u from Wᵀa and |a|² of features, and how far each z is off; `coarser`: how many times as far Wᵀa is."""
+    """Return α and u from Wᵀa and |a|² of features, and how far each z is off.
+
+    `coarser` is how many times as far Wᵀa is off as a product with a would be.
+    """
     depth, width = level.directions.shape
     small, gram, lengths = coarser * gamma(2 * depth + 4 * width + 32), level.gram, level.lengths
     prices = np.zeros(squares.size) if prices is None else prices

@@ -4,30 +4,33 @@ The matrix is A = (I − QQᵀ)ZZᵀ(I − QQᵀ) of order d, which is never for
 what is left out. The probability is over random numbers that are drawn from the operating system for every check:
 whoever wrote a certificate cannot have known them.
 
-In exact arithmetic. Let v be a unit eigenvector of A for its largest eigenvalue λ, s columns of G Gaussian, b the unit
-vector in their range for which c = b·v is largest, and p(x) = Π(x − ρ_i) with q numbers ρ_i < λ₀. Then p(λ)c = v·p(A)b ≤
-|p(A)b|, so c ≤ |p(A)b|/p(λ₀) if λ ≥ λ₀, as p grows beyond the ρ_i. The largest of these |p(A)b| over the range of G is
-known after q products. The range is uniform among all subspaces, so c² has the density x^{s/2−1}(1 − x)^{(d−s)/2−1}/B(s/2,
-(d − s)/2), and c² ≤ t has probability at most t^{s/2} Γ(d/2)/(Γ(s/2 + 1)Γ((d − s)/2)) where d ≥ s + 2. So but with the
-stated probability c exceeds a number, and λ < λ₀ for every λ₀ at which some p shows that it does not. (Kuczyński &
-Woźniakowski, SIAM J. Matrix Anal. Appl. 13, 1992, study the same question for one vector and Ritz values.) All that
-chance decides is whether c is large enough. Where it is, the bound holds after any number of products and for all p at
-once, so whoever asks may stop when it is good, and p may depend on all that was seen. The best p for the spectrum as the
-random vectors see it on the average has the nodes of its quadrature with λ₀ as one more node for roots (Gauss and Radau).
+In exact arithmetic. Let v be a unit eigenvector of A for its largest eigenvalue λ, s columns of G Gaussian, b the
+unit vector in their range for which c = b·v is largest, and p(x) = Π(x − ρ_i) with q numbers ρ_i < λ₀. Then p(λ)c =
+v·p(A)b ≤ |p(A)b|, so c ≤ |p(A)b|/p(λ₀) if λ ≥ λ₀, as p grows beyond the ρ_i. The largest of these |p(A)b| over the
+range of G is known after q products. The range is uniform among all subspaces, so c² has the density x^{s/2−1}(1 −
+x)^{(d−s)/2−1}/B(s/2, (d − s)/2), and c² ≤ t has probability at most t^{s/2} Γ(d/2)/(Γ(s/2 + 1)Γ((d − s)/2)) where d ≥
+s + 2. So but with the stated probability c exceeds a number, and λ < λ₀ for every λ₀ at which some p shows that it
+does not. (Kuczyński & Woźniakowski, SIAM J. Matrix Anal. Appl. 13, 1992, study the same question for one vector and
+Ritz values.) All that chance decides is whether c is large enough. Where it is, the bound holds after any number of
+products and for all p at once, so whoever asks may stop when it is good, and p may depend on all that was seen. The
+best p for the spectrum as the random vectors see it on the average has the nodes of its quadrature with λ₀ as one
+more node for roots (Gauss and Radau).
 
-Allowance. The columns of S = (S_0, …, S_q) are nearly orthonormal, |SᵀS − I| ≤ drift, and those of S_0 miss b by at most
-`start`, which is what they miss of G divided by its smallest singular value: |b − S_0β| ≤ start, |β| ≤ 1.01. M is any
-matrix whose block (i, j) is zero for i > j + 1, and E = A(S_0, …, S_{q−1}) − SM. Let Ξ_0 hold the coordinates of S_0 and
+Allowance. The columns of S = (S_0, …, S_q) are nearly orthonormal, |SᵀS − I| ≤ drift, and those of S_0 miss b by at
+most `start`, which is what they miss of G divided by its smallest singular value: |b − S_0β| ≤ start, |β| ≤ 1.01. M
+is any matrix whose block (i, j) is zero for i > j + 1, and E = A(S_0, …, S_{q−1}) − SM. Let Ξ_0 hold the coordinates
+of S_0 and
 
     (λ₀ − ρ_i)Ξ_i = (M − ρ_i)Ξ_{i−1} + Δ_i,     Δ_i the roundings.
 
-v·(A − λ) = 0 gives (λ − ρ_i)v·SΞ_{i−1}β = (λ₀ − ρ_i)v·SΞ_iβ + v·(E − SΔ_i…)β, so for λ ≥ λ₀
+As Av = λv, (λ − ρ_i)v·SΞ_{i−1}β = v·(S(M − ρ_i) + E)Ξ_{i−1}β = (λ₀ − ρ_i)v·SΞ_iβ + v·(EΞ_{i−1} − SΔ_i)β, so for λ ≥
+λ₀
 
     c ≤ start + 1.01(√(1 + drift)‖Ξ_q‖ + Σ_i (‖E‖‖Ξ_{i−1}‖ + 1.01‖Δ_i‖)/(λ₀ − ρ_i)).
 
-E is measured, but for the roundings of products with A. Each of its factors rounds relative to `norm` ≥ ‖Z‖, as whoever
-multiplies must see to, while the other is at most √λ, so images are off by at most κ`norm`√λ, and √λ/(λ − ρ_i) falls with
-λ: it is largest at λ₀. A space that has grown to all directions there are needs no chance.
+E is measured, but for the roundings of products with A. Each of its factors rounds relative to `norm` ≥ ‖Z‖, as
+whoever multiplies must see to, while the other is at most √λ, so images are off by at most κ`norm`√λ, and √λ/(λ −
+ρ_i) falls with λ: it is largest at λ₀. A space that has grown to all directions there are needs no chance.
 """
 
 import math
@@ -144,7 +147,7 @@ class RandomSpace:
         residual += gamma(columns + 16) * (seen + length * size)
 
         def off(largest: float) -> float:
-            return (residual + slip * math.sqrt(largest)) * (1 + gamma(16))
+            return float((residual + slip * math.sqrt(largest)) * (1 + gamma(16)))
 
         seen_by = Recurrence(coordinates, self._ends[: self.products + 1], off)
         bound = excluded_from(seen_by, least_cosine(depth, self.starts), self._start, drift, theta)
@@ -177,7 +180,7 @@ def excluded_from(seen_by: Recurrence, least: float, start: float, drift: float,
         roots = np.clip(_radau(*measure, len(seen_by.ends) - 1, largest), 0.0, 0.99 * largest)
         return largest_cosine(seen_by, roots, largest, start, drift) < least
 
-    low = max(theta, float(np.finfo(float).tiny) ** 0.5)
+    low = max(float(theta), float(np.finfo(float).tiny) ** 0.5)
     high, factor = low, 1.0 + 2.0**-8
     while not excluded(high):
         low, high, factor = high, high * factor, min(factor**2, 2.0**40)
@@ -188,7 +191,7 @@ def excluded_from(seen_by: Recurrence, least: float, start: float, drift: float,
             break
         middle = math.sqrt(low * high)
         low, high = (low, middle) if excluded(middle) else (middle, high)
-    return high * (1 + gamma(16))  # λ − ρ is then at least the rounded λ₀ − ρ
+    return float(high * (1 + gamma(16)))  # λ − ρ is then at least the rounded λ₀ − ρ
 
 
 def largest_cosine(seen_by: Recurrence, roots: Vector, largest: float, start: float, drift: float) -> float:
@@ -207,7 +210,7 @@ def largest_cosine(seen_by: Recurrence, roots: Vector, largest: float, start: fl
     square = held.T @ held
     doubt = gamma(columns + 16) * float(np.linalg.norm(held)) ** 2
     reached = math.sqrt(max(largest_eigenvalue((square + square.T) / 2, 2 * doubt), 0.0))
-    return (start + 1.01 * (reached * (1 + drift) + 1.01 * errors)) * (1 + gamma(64))
+    return float((start + 1.01 * (reached * (1 + drift) + 1.01 * errors)) * (1 + gamma(64)))
 
 
 def _measure(seen_by: Recurrence) -> tuple[Vector, Vector]:
@@ -236,7 +239,7 @@ def _radau(values: Vector, weights: Vector, degree: int, fixed: float) -> Vector
     inner, last = fixed * np.eye(degree) - jacobi[:degree, :degree], np.eye(degree)[-1]
     try:
         jacobi[-1, -1] = fixed - jacobi[-1, -2] ** 2 * float(last @ np.linalg.solve(inner, last))
-        return np.linalg.eigvalsh(jacobi)[:-1]
+        return np.asarray(np.linalg.eigvalsh(jacobi)[:-1], dtype=np.float64)
     except np.linalg.LinAlgError:
         return np.zeros(degree)
 

@@ -4,14 +4,14 @@ Sums. While such data are hashed, how many numbers every column has, their sum, 
 their squares are added up, which is exact: all are whole numbers, in floating point below 2⁵³ (or 2²⁴ in single
 precision), where no sum in any order rounds. So the data need not be read again for means and lengths. A mean and a
 length then round a few times only, so the allowances of `columns` for sums over all rows cover them. One thing does
-not follow: that the squared length is that of the column as it is rounded when it is centred, up to γ_d. Each entry of
-that is off by γ_2 of the mean and γ_4 of itself, and so is the length by γ_2√d|mean| + γ_4|a|. Where 32|mean| ≤ √d|a|,
-that is γ_2 d|a|/32 + γ_4|a|, so the square is within γ_{d/8+16}; elsewhere the sums are not used.
+not follow: that the squared length is that of the column as it is rounded when it is centred, up to γ_d. Each entry
+of that is off by γ_2 of the mean and γ_4 of itself, and so is the length by γ_2√d|mean| + γ_4|a|. Where 32|mean| ≤
+√d|a|, that is γ_2 d|a|/32 + γ_4|a|, so the square is within γ_{d/8+16}; elsewhere the sums are not used.
 
 Uncentred. F = (A − 1mᵀ)diag(c) for the numbers A as they are stored, with the mean m in place of missing ones, and
-weights c. Taken exactly, for m and c as they were rounded, it is as near to the true one as the rounded F is: it misses
-it by the errors of m and c, which are parts of what `columns` allows for. A product with A rounds relative to |A_i|, and
-with 1mᵀ to √d|m_i|: together, in the units of F, to `reach` = c(|A_i| + √d|m_i|) ≤ |a_i| + 2c√d|m_i|.
+weights c. Taken exactly, for m and c as they were rounded, it is as near to the true one as the rounded F is: it
+misses it by the errors of m and c, which are parts of what `columns` allows for. A product with A rounds relative to
+|A_i|, and with 1mᵀ to √d|m_i|: together, in the units of F, to `reach` = c(|A_i| + √d|m_i|) ≤ |a_i| + 2c√d|m_i|.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ EXACT = 1 << 24  # whole numbers below it, and their sums, are exact in single p
 
 @dataclass(frozen=True, slots=True)
 class Uncentred:
-    """F = (A − 1 meanᵀ) diag(weight), A by blocks of columns; `reach` is what products with a column round relative to."""
+    """F = (A − 1 meanᵀ) diag(weight), A by blocks of columns; products with a column round relative to its `reach`."""
 
     block: Callable[[slice], Vector]
     mean: Vector
@@ -66,7 +66,7 @@ class ColumnSums:
             return
         low, high = int(table.min()), int(table.max())
         wide = max(low * low, high * high) * self.rows >= EXACT
-        numbers = table.astype(np.float64 if wide else np.float32)
+        numbers: NDArray[Any] = table.astype(np.float64 if wide else np.float32)
         if holes.size:
             numbers.ravel()[holes] = 0.0
             self.present[columns] -= np.bincount(gaps, minlength=stored.shape[1])
@@ -83,7 +83,7 @@ class ColumnSums:
     def centred_squares(self) -> Vector:
         """Return the squared distance of every column from its mean, which rounds twice."""
         present = np.maximum(self.present, 1)
-        return (present * self.squares - self.total**2) / present
+        return np.asarray((present * self.squares - self.total**2) / present)
 
 
 def laid_out(stored: NDArray[Any]) -> tuple[NDArray[Any], bool]:
