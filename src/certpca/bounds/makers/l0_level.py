@@ -25,7 +25,7 @@ LEADING = 48  # that a proof by random vectors treats apart, besides those: beyo
 ROUGH = 3  # smoothings that are gone through where cells of counts follow
 IMAGES = 3  # leading eigenvectors of the bound's matrix that suggest better loadings
 WALKS = 8  # at least, that a search takes
-WORTH_A_ROUND = 0.1  # share of the gap that a round must close to be followed by another where walks are dear
+WORTH_A_ROUND = 0.05  # share of the gap that a round must close to be followed by another where walks are dear
 
 
 def applies(search: ProofSearch) -> bool:
