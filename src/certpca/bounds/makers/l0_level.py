@@ -24,8 +24,9 @@ DIRECTIONS = 32  # that have levels of their own in the end, about
 LEADING = 48  # that a proof by random vectors treats apart, besides those: beyond them spectra fall slowly
 ROUGH = 3  # smoothings that are gone through where cells of counts follow
 IMAGES = 3  # leading eigenvectors of the bound's matrix that suggest better loadings
-WALKS = 8  # at least, that a search takes
-WORTH_A_ROUND = 0.05  # share of the gap that a round must close to be followed by another where walks are dear
+WALKS = 8  # at least, that a search takes,
+SHARPENING = 2  # and that follow it before a proof by random vectors
+WORTH_A_ROUND = 0.02  # share of the gap that a round must close to be followed by another where walks are dear
 
 
 def applies(search: ProofSearch) -> bool:
@@ -89,7 +90,7 @@ def make(search: ProofSearch) -> None:
         with progress.setting_aside(rounds.correcting):
             return rounds.step(at)
 
-    proof = search.costs.level_random(LEADING) if chance else search.costs.level(DIRECTIONS)
+    proof = search.costs.level_random(LEADING, SHARPENING) if chance else search.costs.level(DIRECTIONS)
     with progress.setting_aside(proof):
         at = resumable(
             step,
