@@ -481,6 +481,9 @@ def packed_file() -> str | None:
         result = f"{row['objective']:.4f}"
         if "kind" in row:
             result = f"{row['kind']}: at most {row['upper_bound']:.3f}, gap {row['gap']:.1%}"
+        if "walks" in row:
+            apart = ", ".join(f"{phase} {count:.1f}" for phase, count in row["walks"].items() if count >= 0.05)
+            result += f"; passes: {apart}"
         if "verify_passes" in row:
             result += f"; `verify` {row['verify_seconds']:.0f} s, {row['verify_passes']:.1f} passes"
         used = f"{row['cpu_seconds']:.1f}" if "cpu_seconds" in row else "–"

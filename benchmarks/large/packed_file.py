@@ -32,6 +32,7 @@ SPARSITY = 1_000
 CUT = 36  # every so many variants, of every fourth sample, are also solved in memory
 BLOCK = 16 << 20
 THREADS = "2"
+PHASES = ("search", "judge", "proof")
 RUNS = 5  # of short jobs, of which the middle one counts: storage is not as fast every time
 
 
@@ -85,8 +86,11 @@ def job(name: str, file: Path, *, cold: bool) -> dict[str, Any]:
         made = certpca.certify(operator, SPARSITY, time_limit=math.inf)
         found: dict[str, Any] = {"kind": made.kind, "upper_bound": made.upper_bound, "gap": made.gap}
         found |= {"objective": made.objective, "failure_probability": made.failure_probability}
+        details = made.details
     else:
-        found = {"objective": certpca.solve(operator, SPARSITY, name).objective}
+        solution = certpca.solve(operator, SPARSITY, name)
+        found, details = {"objective": solution.objective}, solution.details
+    found["walks"] = {phase: details.get(f"walks_{phase}", 0.0) for phase in PHASES}
     seconds, cpu = time.perf_counter() - begin, time.process_time() - used
     passes = genotypes.passes
     took = {"seconds": seconds, "cpu_seconds": cpu, "loading_seconds": loading, "passes": passes}

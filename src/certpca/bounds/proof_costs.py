@@ -16,7 +16,7 @@ from certpca.runtime import budget
 
 EIGENVECTORS, EIGENVALUES, CHOLESKY = 9.5, 3.5, 1.5  # of order n: times n³ multiplications
 PER_ENTRY = 2.2e-8  # seconds for each number of a table that is hashed and measured,
-PER_BYTE = 1.2e-8  # where it is a byte,
+PER_BYTE = 5e-9  # where it is a byte,
 PER_SPARSE_ENTRY = 1e-7  # or one of few that are not zero
 PER_VALUE = 2e-8  # seconds for each number of a factor that a dual point is evaluated on,
 PER_ROOT = 2.8e-7  # and where it has to find the roots itself
@@ -24,7 +24,8 @@ PER_LANCZOS = 2e-7  # seconds for each entry of a matrix whose largest eigenvalu
 PER_SHARE = 2.6e-8  # seconds for each entry of a row of pairs that is sorted out
 STEP_PER_VALUE = 5e-8  # seconds for each number in a step of the search for a dual point
 SUGGESTIONS = 6  # values tried until the largest eigenvalue of a clipped dual matrix is bounded
-RANDOM_WALKS, RANDOM_VECTORS = 9, 32  # of a proof by random vectors, as far as that can be told beforehand
+RANDOM_WALKS, RANDOM_VECTORS = 4, 32  # of a proof by random vectors, as far as that can be told beforehand,
+RANDOM_BESIDE = 48  # and directions of the level, which are multiplied there and back, and there once more
 SAMPLE = 640  # order of the product that is timed
 MARGIN = 1.25  # what a prediction may be off
 ON_A_DEVICE = 0.1  # time of a step there, relative to the host
@@ -127,7 +128,7 @@ class ProofCosts:
     def level_random(self, width: int, walks: int = 0) -> float:
         """Return the seconds for a level on so many directions that is proved by random vectors, and for walks."""
         entries = 1.0 * self.depth * self.size
-        work = 4.0 * (RANDOM_WALKS * RANDOM_VECTORS + width) * entries
+        work = 4.0 * (RANDOM_WALKS * RANDOM_VECTORS + width + RANDOM_BESIDE) * entries
         return self._seconds(work, (RANDOM_WALKS * PER_VALUE / 8 + walks * PER_VALUE / 16) * entries)
 
     def pairs(self) -> float:

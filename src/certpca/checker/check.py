@@ -49,6 +49,7 @@ from certpca.checker.normalisation import require_normalisation
 from certpca.checker.numbers import Indices, require
 from certpca.checker.rules import rules
 from certpca.checker.set_rules import rules as set_rules
+from certpca.checker.whole_numbers import ColumnSums
 from certpca.results.certificate import Certificate, Source
 from certpca.results.constraints import FREE, Constraints
 from certpca.results.errors import CertificateError
@@ -89,12 +90,15 @@ class Examiner:
 
     def __init__(self, source: Source, limits: Limits | None = None) -> None:
         self._source, self._limits = source, limits or Limits()
+        self._sums: ColumnSums | None = None  # known once the data are hashed
         self._parts: dict[bytes, Prepared] = {}  # data without some features, by those that are kept
 
     @cached_property
     def fingerprint(self) -> str:
         """The hash of the data."""
-        return fingerprint(self._source)
+        rows, size = (int(side) for side in self._source.values.shape)
+        self._sums = ColumnSums(rows, size, self._source.missing)
+        return fingerprint(self._source, sums=self._sums)
 
     @cached_property
     def _first_fingerprint(self) -> str:
@@ -106,7 +110,7 @@ class Examiner:
 
     @cached_property
     def _prepared(self) -> Prepared:
-        return prepare(self._source, self._limits)
+        return prepare(self._source, self._limits, self._sums)
 
     def _prepared_on(self, kept: Indices) -> Prepared:
         """Return the data of some features alone, measured once."""

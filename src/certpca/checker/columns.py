@@ -14,6 +14,7 @@ from certpca.checker.numbers import Mask, Vector, gamma, require
 from certpca.checker.read_ahead import read_ahead, reading_threads
 from certpca.checker.sparse_columns import Entries, ZeroFree, entries_by_rows, entries_of, nearly_zero
 from certpca.checker.sparse_table import SparseTable, is_sparse
+from certpca.checker.whole_numbers import ColumnSums, Uncentred, in_floating_point
 from certpca.results.certificate import Source
 
 BLOCK_BYTES = 12 << 20  # small enough for the cache, large enough for BLAS
@@ -57,10 +58,10 @@ class Columns:
     """The columns of data, centred and scaled; `unit` turns their products back.
 
     Two walks over the data measure them: sizes first, then means, scales and `doubt`, by how much each column can be
-    off in length.
+    off in length. Where exact sums over all columns are known, no walk is needed.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, sums: ColumnSums | None = None) -> None:
         self._source, self._values = source, sliceable(source.values)
         self.rows, self.size = (int(side) for side in source.values.shape)
         self.threads = reading_threads(self._values)
@@ -69,8 +70,11 @@ class Columns:
         entries = None if source.weights is not None else entries_of(self._values)
         self._roots, self._shares = _roots_of(source.weights, self.rows)
         self._idle = None if self._shares is None else np.flatnonzero(self._shares == 0)
+        known = None if sums is None or not sums.complete or source.weights is not None else sums
         if entries is not None and source.missing is None and np.isfinite(entries.values).all():
             largest, self._gaps[:] = entries.largest(), False
+        elif known is not None:
+            largest, self._gaps = known.largest, known.present < self.rows
         else:  # some may be missing, or a code says so, which sparse tables do not take
             entries = None
             for part, (greatest, gaps) in read_ahead(column_slices(self.rows, self.size), self._sized, self.threads):
@@ -95,6 +99,8 @@ class Columns:
         self.squares = np.empty(self.size)
         if entries is not None:
             self._mean, self._over, self.doubt, self.squares = self._measured_sparse(entries)
+            return
+        if known is not None and self._measured_by(known):
             return
         for part, found in read_ahead(column_slices(self.rows, self.size), self._measured, self.threads):
             self._mean[part], self._over[part], self.doubt[part], self.squares[part] = found
@@ -148,6 +154,38 @@ class Columns:
         lengths = np.sqrt(np.square(raw, out=spare).sum(axis=0))  # new memory would cost more than the sums
         over, doubt = self._allowed(unit, mean, level, lengths)
         return mean, over, doubt, np.square(self._scaled(raw, over), out=spare).sum(axis=0)
+
+    def _measured_by(self, sums: ColumnSums) -> bool:
+        """Take the same from exact sums; say whether they are as near as is counted on."""
+        inverse, zeros = self._inverse, np.zeros(self.size)
+        count, mean, level, squares = np.maximum(sums.present, 1), zeros, zeros, sums.squares.astype(np.float64)
+        if self._source.center:
+            mean, level, squares = sums.total / count, sums.sizes / count, sums.centred_squares()
+        lengths = np.sqrt(squares)
+        if not bool((32 * np.abs(mean) <= math.sqrt(self.rows) * lengths)[squares > 0].all()):
+            return False
+        self._mean, level, lengths = mean * inverse, level * inverse, lengths * inverse
+        self._over, self.doubt = self._allowed(self._units, self._mean, level, lengths)
+        self.squares = np.square(self._scaled(lengths.copy(), self._over))
+        return True
+
+    def uncentred(self) -> Uncentred | None:
+        """Return the data as they are stored, and what makes F of them, where they are bytes that weigh the same."""
+        if self._roots is not None or getattr(self._values, "dtype", None) not in (np.int8, np.uint8, np.bool_):
+            return None
+        source, rows = self._source, self.rows
+        mean = self._mean * self._units
+        weight = self._scaled(self._inverse.copy(), self._over)
+        reach = (np.sqrt(self.squares) + 2 * weight * math.sqrt(rows) * np.abs(mean)) * (1 + gamma(rows + 32))
+
+        def block(columns: slice) -> Vector:
+            stored = stored_columns(self._values, columns)
+            gaps = bool(self._gaps[columns].any())
+            if gaps:
+                require_codes(source.missing, stored)
+            return in_floating_point(stored, source.missing if gaps else None, mean[columns])
+
+        return Uncentred(block, mean, weight, reach)
 
     def _weighted_means(self, raw: Vector, sizes: Vector, hole: Mask | None) -> tuple[Vector, Vector]:
         """Return weighted means, and those of magnitudes."""
@@ -241,8 +279,10 @@ def _expected_spread(share: Vector, off: Vector) -> tuple[Vector, Vector]:
     return np.sqrt(2 * spread), 2 * off / spread + gamma(16)
 
 
-def fingerprint(source: Source, *, thin_apart: bool = True, block_bytes: int = BLOCK_BYTES) -> str:
-    """Hash the values, by columns, with the shape and the normalisation.
+def fingerprint(
+    source: Source, *, thin_apart: bool = True, block_bytes: int = BLOCK_BYTES, sums: ColumnSums | None = None
+) -> str:
+    """Hash the values, by columns, with the shape and the normalisation; add up sums on the way where they are wanted.
 
     Columns of small whole numbers are hashed as bytes and the others as float64, whatever type holds them, and columns
     that are nearly all zero by their other entries; which are which is hashed too, so that different values never hash
@@ -263,6 +303,8 @@ def fingerprint(source: Source, *, thin_apart: bool = True, block_bytes: int = B
     def read(part: slice) -> tuple[NDArray[Any], Any]:
         if entries is None:
             stored = stored_columns(values, part)
+            if sums is not None:
+                sums.add(part, stored)
             return stored, _in_bytes(stored)
         return stored_columns(values, part, np.flatnonzero(~thin[part])), small[part]
 

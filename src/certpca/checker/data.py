@@ -11,7 +11,10 @@ from certpca.checker.columns import Columns, column_slices, sliceable, stored_co
 from certpca.checker.limits import Limits, Work
 from certpca.checker.numbers import UNDERFLOW, Mask, Vector, gamma, largest_eigenvalue, require
 from certpca.checker.read_ahead import read_ahead
+from certpca.checker.whole_numbers import ColumnSums, Uncentred
 from certpca.results.certificate import Source
+
+PRODUCT_BYTES = 24 << 20  # of columns that are multiplied by panels at a time
 
 Result = TypeVar("Result")
 
@@ -28,7 +31,8 @@ class Prepared:
     distance to the exact one in norm. `never_negative`: it comes from data, so that no form of it is negative. `work`
     counts what a certificate costs. `latest` keeps the dual point that was last worked out: its bound holds for every
     sparsity. `squares` are those of the lengths of columns where they are known; `memory` keeps what is the same for
-    all certificates. `limits` are those of the examination. `threads` is how many may read blocks.
+    all certificates. `limits` are those of the examination. `threads` is how many may read blocks. `uncentred` is F by
+    numbers as they are stored, where these are small: products with them need not centre every one.
     """
 
     depth: int
@@ -49,10 +53,16 @@ class Prepared:
     limits: Limits = field(default_factory=Limits)
     distance: float = 0.0
     threads: int = 1
+    uncentred: Uncentred | None = None
 
     def blocks(self) -> Iterator[tuple[slice, Vector]]:
         """Walk over the columns."""
         yield from read_ahead(column_slices(self.depth, self.size), self.block, self.threads)
+
+    def stored_blocks(self) -> Iterator[tuple[slice, Vector]]:
+        """Walk over the columns as they are stored, where products need not centre them."""
+        read = self.block if self.uncentred is None else self.uncentred.block
+        yield from read_ahead(column_slices(self.depth, self.size, PRODUCT_BYTES), read, self.threads)
 
     def worked_out(self, work: Callable[[slice, Vector], Result]) -> Iterator[tuple[slice, Result]]:
         """Walk over the columns with what can be worked out from each block, while others are read."""
@@ -89,7 +99,8 @@ class Prepared:
             return self.dense(chosen[features])
 
         squares = None if self.squares is None else self.squares[mask]
-        return replace(self, size=int(chosen.size), block=block, dense=dense, squares=squares, latest={}, memory={})
+        kept = replace(self, size=int(chosen.size), block=block, dense=dense, squares=squares, uncentred=None)
+        return replace(kept, latest={}, memory={})
 
     def lift(self, bound: float, leading: int = 1) -> float:
         """Turn a bound for the F at hand into one for the exact matrix.
@@ -102,13 +113,13 @@ class Prepared:
         return ((math.sqrt(max(bound, 0.0)) + self.error) ** 2 + above) * (1 + gamma(16))
 
 
-def prepare(source: Source, limits: Limits | None = None) -> Prepared:
-    """Standardise data, or take the square root of a matrix."""
+def prepare(source: Source, limits: Limits | None = None, sums: ColumnSums | None = None) -> Prepared:
+    """Standardise data, or take the square root of a matrix; sums over columns save walks over data."""
     limits = limits or Limits()
-    return replace(_prepared(source, limits), limits=limits)
+    return replace(_prepared(source, limits, sums), limits=limits)
 
 
-def _prepared(source: Source, limits: Limits) -> Prepared:
+def _prepared(source: Source, limits: Limits, sums: ColumnSums | None) -> Prepared:
     require(len(source.values.shape) == 2 and 0 not in source.values.shape, "the data are not a table")
     rows, size = (int(side) for side in source.values.shape)
     if source.kind == "matrix":
@@ -118,7 +129,7 @@ def _prepared(source: Source, limits: Limits) -> Prepared:
         unit = _power_of_two(float(np.abs(matrix).max()))
         vanished = UNDERFLOW if matrix.any() else 0.0
         return replace(_square_root(matrix / unit, vanished, unit), vanished=vanished, never_negative=False)
-    data = _standardised(source, limits.gathered_bytes)
+    data = _standardised(source, limits.gathered_bytes, sums)
     if rows <= size or size > limits.largest_dense:
         return data
     # More samples than features: the matrix is smaller than the data.
@@ -158,9 +169,9 @@ def _square_root(matrix: Vector, slack: float, unit: float) -> Prepared:
     )
 
 
-def _standardised(source: Source, gathered_bytes: int) -> Prepared:
+def _standardised(source: Source, gathered_bytes: int, sums: ColumnSums | None) -> Prepared:
     """Centre and scale the data column by column, with bounds on the roundings."""
-    data = Columns(source)
+    data = Columns(source, sums)
     rows, size = data.rows, data.size
     error = math.sqrt(float((data.doubt**2).sum())) * (1 + gamma(size + 8))
     trace = math.sqrt(float(data.squares.sum())) * (1 + gamma(rows + size + 8))
@@ -212,4 +223,5 @@ def _standardised(source: Source, gathered_bytes: int) -> Prepared:
         vanished,
         squares=data.squares,
         threads=data.threads,
+        uncentred=data.uncentred(),
     )

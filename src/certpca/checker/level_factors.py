@@ -37,6 +37,12 @@ for several directions at once may count on it.
 Products. ZᵀX = α∘(FᵀX) − UWᵀX and ZY = F(α∘Y) − WUᵀY round relative to ζ|X| and ζ|Y|, by γ of d + m and n + m terms,
 with ζ² = Σ_i(|α_i||a_i| + Σ_j l_j|u_ij|)² ≥ |Z|².
 
+Uncentred. Where F = (A − 1mᵀ)diag(c) is known by numbers A as they are stored (`whole_numbers`), Z = A diag(α') −
+W'U'ᵀ with α' = αc, W' = [W, 1] and U' = [U, α'm], so nothing is centred. All roundings are then relative to reach_i
+in place of |a_i|: p is off by γ_{d+4} l_j reach_i, so what is said above holds with γ times reach_i/|a_i|
+(`coarser`); ζ has reach_i for |a_i|, and α' and α'm, which are stored, move z by γ_4|α|reach_i besides. Where
+`coarser` is so large that γ times it is not small, Y = aaᵀ.
+
 Underflow. Entries of W are at most one, S, r and C at most 2¹⁰⁰, h is at most 2²⁰⁰ where C is not asked for, and q must
 be above 2⁻²⁰⁰, so that what vanishes below the normal range moves no z by more than 2⁻⁵⁵⁰.
 """
@@ -51,12 +57,18 @@ from certpca.checker.level_suggestions import coordinates, inverse_times, priced
 from certpca.checker.levels import LARGEST_LEVEL, SMALLEST_FORM, Level
 from certpca.checker.numbers import Vector, gamma, require
 
+SMALL = 1e-3  # largest relative error that the allowances above are made for
+
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """α and u for every feature, with ζ (`norm`) and how far Z can be off in the Frobenius norm (`stray`)."""
+    """α' and u' for every feature, with ζ (`norm`) and how far Z can be off in the Frobenius norm (`stray`).
+
+    `beside` is W': directions of the level, and ones where data are not centred.
+    """
 
     level: Level
+    beside: Vector
     scale: Vector
     turned: Vector
     norm: float
@@ -65,44 +77,66 @@ class Factors:
     @property
     def terms(self) -> int:
         """How many roundings a product with Z or Zᵀ has."""
-        return self.scale.size + sum(self.level.directions.shape) + 16
+        return self.scale.size + sum(self.beside.shape) + 16
 
-    def add(self, columns: slice, block: Vector, panel: Vector, along: Vector, to: tuple[Vector, Vector]) -> float:
-        """Add what a run of features gives of ZZᵀ panel, F part and W part; return |Zᵀ panel|² of them."""
+    def add(self, columns: slice, block: Vector, product: Vector, along: Vector, to: tuple[Vector, Vector]) -> float:
+        """Add what a run of features gives of ZZᵀ panel, F part and W part; return |Zᵀ panel|² of them.
+
+        `product` is blockᵀ panel.
+        """
         scale, turned = self.scale[columns, None], self.turned[columns]
-        inner = (block.T @ panel) * scale - turned @ along
+        inner = product * scale - turned @ along
         to[0][:] += (inner * scale).T @ block.T
         to[1][:] += turned.T @ inner
         return float((inner**2).sum())
 
     def times(self, prepared: Prepared, panel: Vector) -> tuple[Vector, float]:
         """Walk over the data: return ZZᵀ panel and |Zᵀ panel|², rounded."""
-        along = self.level.directions.T @ panel
+        along = self.beside.T @ panel
         to = np.zeros(panel.shape[::-1]), np.zeros(along.shape)
-        square = sum(self.add(columns, block, panel, along, to) for columns, block in prepared.blocks())
-        return to[0].T - self.level.directions @ to[1], square
+        square = sum(
+            self.add(columns, block, block.T @ panel, along, to) for columns, block in prepared.stored_blocks()
+        )
+        return to[0].T - self.beside @ to[1], square
 
 
 def factors_of(prepared: Prepared, level: Level, panel: Vector) -> tuple[Factors, Vector, float]:
     """Walk over the data: return the factors of all dual matrices, and on the way ZZᵀ panel and |Zᵀ panel|²."""
-    directions = level.directions
-    along = directions.T @ panel
-    scale, turned = np.empty(prepared.size), np.empty((prepared.size, directions.shape[1]))
-    found = Factors(level, scale, turned, math.nan, math.nan)
+    directions, stored = level.directions, prepared.uncentred
+    beside, depth = directions, prepared.depth
+    if stored is not None:
+        beside = np.concatenate([directions, np.ones((depth, 1))], axis=1)
+    sums = directions.sum(axis=0)
+    along = beside.T @ panel
+    scale, turned = np.empty(prepared.size), np.empty((prepared.size, beside.shape[1]))
+    found = Factors(level, beside, scale, turned, math.nan, math.nan)
     to = np.zeros(panel.shape[::-1]), np.zeros(along.shape)
     norms = strays = square = 0.0
-    lengths = prepared.diagonal()
-    for columns, block in prepared.blocks():
+    lengths, together = prepared.diagonal(), np.concatenate([panel, directions], axis=1)
+    for columns, block in prepared.stored_blocks():
         squares = lengths[columns]
-        scale[columns], u, stray = of_features(directions.T @ block, squares, level)
-        turned[columns] = u.T
-        norms += float((_parts(scale[columns], u, squares, level) ** 2).sum())
+        products = block.T @ together  # one wide product takes less than two
+        inner = products[:, panel.shape[1] :].T
+        if stored is None:
+            scale[columns], u, stray = of_features(inner, squares, level)
+            turned[columns], reach = u.T, np.sqrt(squares)
+            parts = _parts(scale[columns], u, reach, level)
+        else:
+            mean, weight, reach = stored.mean[columns], stored.weight[columns], stored.reach[columns]
+            with np.errstate(all="ignore"):  # a column of zeros
+                coarser = 2 * reach / np.sqrt(squares)
+            alpha, u, stray = of_features((inner - sums[:, None] * mean) * weight, squares, level, coarser=coarser)
+            scale[columns] = own = alpha * weight
+            turned[columns] = np.concatenate([u, (own * mean)[None, :]]).T
+            parts = _parts(alpha, u, reach, level)
+            stray = stray + gamma(8) * np.abs(alpha) * reach
+        norms += float((parts**2).sum())
         strays += float((stray**2).sum())
-        square += found.add(columns, block, panel, along, to)
+        square += found.add(columns, block, products[:, : panel.shape[1]], along, to)
     require(math.isfinite(norms) and math.isfinite(strays) and math.isfinite(square), "its numbers overflow")
     more = 1 + gamma(2 * prepared.size + prepared.depth + 64)
-    factors = Factors(level, scale, turned, math.sqrt(norms) * more, math.sqrt(strays) * more)
-    return factors, to[0].T - directions @ to[1], square
+    factors = Factors(level, beside, scale, turned, math.sqrt(norms) * more, math.sqrt(strays) * more)
+    return factors, to[0].T - beside @ to[1], square
 
 
 def level_vectors(columns: Vector, level: Level, prices: Vector | None = None) -> tuple[Vector, float]:
@@ -111,22 +145,25 @@ def level_vectors(columns: Vector, level: Level, prices: Vector | None = None) -
     scale, u, stray = of_features(level.directions.T @ columns, squares, level, prices)
     z = columns * scale
     z -= level.directions @ u
-    stray = stray + gamma(level.directions.shape[1] + 8) * _parts(scale, u, squares, level)
+    stray = stray + gamma(level.directions.shape[1] + 8) * _parts(scale, u, np.sqrt(squares), level)
     return z, float((stray**2).sum())
 
 
-def _parts(scale: Vector, u: Vector, squares: Vector, level: Level) -> Vector:
+def _parts(scale: Vector, u: Vector, sizes: Vector, level: Level) -> Vector:
     """Return |α||a| + Σ l_j|u_j| of each feature."""
-    whole: Vector = np.abs(scale) * np.sqrt(squares) + level.lengths @ np.abs(u)
+    whole: Vector = np.abs(scale) * sizes + level.lengths @ np.abs(u)
     return whole
 
 
 def of_features(
-    along: Vector, squares: Vector, level: Level, prices: Vector | None = None
+    along: Vector, squares: Vector, level: Level, prices: Vector | None = None, coarser: Vector | float = 1.0
 ) -> tuple[Vector, Vector, Vector]:
-    """Return α and u from Wᵀa and |a|² of features, and how far each z is off."""
+    """Return α and u from Wᵀa and |a|² of features, and how far each z is off.
+
+    `coarser` is how many times as far Wᵀa is off as a product with a would be.
+    """
     depth, width = level.directions.shape
-    small, gram, lengths = gamma(2 * depth + 4 * width + 32), level.gram, level.lengths
+    small, gram, lengths = coarser * gamma(2 * depth + 4 * width + 32), level.gram, level.lengths
     prices = np.zeros(squares.size) if prices is None else prices
     if level.size == 0.0 and not prices.any():  # R = 0
         return np.ones(squares.size), np.zeros_like(along), np.zeros(squares.size)
@@ -147,21 +184,24 @@ def of_features(
         scale, u = (inner - number * h) / root, (number * g + s) / root
         stray = 2 * small * (squares + norm) * reach / root
     usable = np.isfinite(u).all(axis=0) & np.isfinite(scale) & np.isfinite(stray)
-    usable &= (lowered > 0.5 * q) & (lowered > SMALLEST_FORM) & (reach < LARGEST_LEVEL)
+    usable &= (lowered > 0.5 * q) & (lowered > SMALLEST_FORM) & (reach < LARGEST_LEVEL) & (small < SMALL)
     others = np.flatnonzero(~usable)
     if others.size:
-        scale[others] = share = shrunk(along[:, others], squares[others], level, prices[others])
+        coarse = np.broadcast_to(coarser, squares.shape)[others]
+        scale[others] = share = shrunk(along[:, others], squares[others], level, prices[others], coarse)
         u[:, others] = 0.0
         stray[others] = gamma(4) * share * sizes[others]
     return scale, u, stray
 
 
-def shrunk(along: Vector, squares: Vector, level: Level, prices: Vector | None = None) -> Vector:
+def shrunk(
+    along: Vector, squares: Vector, level: Level, prices: Vector | None = None, coarser: Vector | float = 1.0
+) -> Vector:
     """Return √(1 − 1/κ)₊ for an upper bound κ of aᵀ(R + wI)⁻¹a of each feature: one where there is none."""
     if level.inverse is None:
         return np.ones(squares.size)
     depth, width = level.directions.shape
-    small, gram, lengths = gamma(2 * depth + 4 * width + 32), level.gram, level.lengths
+    small, gram, lengths = coarser * gamma(2 * depth + 4 * width + 32), level.gram, level.lengths
     prices = np.zeros(squares.size) if prices is None else prices
     number, norm = level.number + prices, level.size + prices
     with np.errstate(all="ignore"):
@@ -176,4 +216,4 @@ def shrunk(along: Vector, squares: Vector, level: Level, prices: Vector | None =
         kappa = (value + off + rest**2 / (level.least + prices)) * (1 + gamma(16))
         share = np.sqrt(np.maximum(1 - 1 / kappa, 0.0) * (1 + gamma(8)) + gamma(8))
     share = np.where(kappa <= 1, 0.0, share)
-    return np.where(np.isfinite(share), np.minimum(share, 1.0), 1.0)
+    return np.where(np.isfinite(share) & (small < SMALL), np.minimum(share, 1.0), 1.0)

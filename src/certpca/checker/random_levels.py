@@ -36,9 +36,9 @@ from certpca.checker.numbers import Vector, array_of, gamma, largest_eigenvalue,
 from certpca.checker.random_spaces import USABLE_DRIFT, RandomSpace
 
 WIDEST = 512  # directions of a level, and leading ones besides
-STARTS, MOST_PRODUCTS = 32, 14  # more vectors save products: reading and converting data takes as long as 32 of them
+STARTS, MOST_PRODUCTS = 32, 8  # more vectors save products: reading and converting data takes as long as 32 of them
 ENOUGH = 1e-4  # relative, of the bound,
-NARROWER = 0.03  # and of what lies between it and what is captured
+NARROWER = 0.01  # and of what lies between it and what is captured
 OTHER_DRAWS = 0.02  # relative; by how much the random part may differ for other draws. A tenth of it was seen.
 STEPS = 60  # towards the λ at which both terms are equal
 

@@ -136,6 +136,9 @@ class Certificate:
         What else the components must satisfy that the bound is about.
     status : Status, optional
         How the search ended; neither part of what is proved nor written to files.
+    details : mapping of str to float
+        How often a file was read while it was made: `walks`, and `walks_search`, `walks_judge` and `walks_proof` apart;
+        no part of what is proved.
 
     See Also
     --------
@@ -169,6 +172,7 @@ class Certificate:
     reading: Mapping[str, Any] = field(default_factory=dict)
     constraints: Constraints = FREE
     status: Status | None = None
+    details: Mapping[str, float] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
         """Show it in a notebook."""

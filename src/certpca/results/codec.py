@@ -107,6 +107,7 @@ def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
         "seconds": certificate.seconds,
         "reading": dict(certificate.reading),
         **_stated(certificate.constraints),
+        **_detailed(certificate.details),
     }
 
 
@@ -131,6 +132,7 @@ def certificate_from_dict(fields: dict[str, Any], evidence: dict[str, Any]) -> C
         seconds=float(fields["seconds"]),
         reading=dict(fields.get("reading", {})),
         constraints=Constraints.from_dict(fields.get("constraints", _NONE)),
+        details={name: float(value) for name, value in fields.get("details", {}).items()},
     )
 
 
@@ -153,6 +155,7 @@ def proof_to_dict(proof: Proof, certificate: Certificate, reading: Mapping[str, 
         "reading": dict(reading),
         "arithmetic": proof.arithmetic,
         **_stated(proof.constraints),
+        **_detailed(proof.details),
     }
 
 
@@ -162,6 +165,11 @@ _NONE = Constraints().to_dict()
 def _stated(constraints: Constraints) -> dict[str, Any]:
     """Return constraints as a field, where there are some: readers who do not know them refuse the format."""
     return {"constraints": constraints.to_dict()} if constraints else {}
+
+
+def _detailed(details: Mapping[str, float]) -> dict[str, Any]:
+    """Return how often a file was read as a field, where one was."""
+    return {"details": {name: float(value) for name, value in details.items()}} if details else {}
 
 
 def _finite(value: float) -> float | None:

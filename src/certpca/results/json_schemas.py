@@ -9,9 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from certpca.results.component_files import COMPONENTS
-from certpca.results.field_checks import Check, either, fields, list_of, null, number, one_of, text, truth, whole
+from certpca.results.field_checks import (
+    Check,
+    either,
+    fields,
+    list_of,
+    null,
+    number,
+    one_of,
+    table_of,
+    text,
+    truth,
+    whole,
+)
 from certpca.results.schema import (
     CERTIFICATE,
+    MOST_DETAILS,
     MOST_FEATURES,
     NORMALISATION,
     READING,
@@ -49,6 +62,7 @@ _PROOF = fields(
         "problem": text(64),
         "features_in_no_optimum": list_of(_COUNT, MOST_FEATURES),
         "features_in_every_optimum": list_of(_COUNT, MOST_FEATURES),
+        "details": table_of(number(), MOST_DETAILS),
     },
 )
 _REFUSAL = fields({"proved": truth, "reason": text(10_000)})
@@ -135,7 +149,7 @@ ABOUT = {
     "seconds": "time that it took",
     "refitted": "whether the loadings are the best ones on the support",
     "history": "seconds, objective and upper bound at every step that improved something",
-    "details": "numbers particular to the solver",
+    "details": "numbers particular to the solver, and how often a file was read: walks, and those of each phase",
     "reading": "how the file was read, as options of load_table",
     "constraints": "what else was asked of the component: features forced in or out, groups, signs",
     "certificate": "the certificate, with the name and hash of the file that holds its evidence",

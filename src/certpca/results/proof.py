@@ -1,7 +1,7 @@
 """What the checker established about one matrix: for one component, or for several together."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from certpca.results.certificate import FAILURE, RANDOM, share_lost
@@ -39,6 +39,8 @@ class Proof:
         What computed all this.
     constraints : Constraints
         What else the loadings must satisfy that the bound is about; it says nothing about others.
+    details : mapping of str to float
+        How often a file was read for the check: `walks`.
 
     See Also
     --------
@@ -66,6 +68,7 @@ class Proof:
     claimable: float
     arithmetic: str
     constraints: Constraints = FREE
+    details: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def gap(self) -> float:

@@ -41,6 +41,7 @@ COMPONENTS_FORMAT = "certpca components 1"
 MOST_JSON_BYTES = 512 << 20  # of one file; parsed it takes about ten times as much memory
 MOST_FEATURES = 10**9
 MOST_SPARSITIES = 10_000  # of one path
+MOST_DETAILS = 64  # numbers for the reader alone
 MOST_STEPS = 10**8  # of a history, and entries of anything else that is listed for the reader
 LONGEST_NAME = 10_000  # characters of a feature's name
 LONGEST_FILE_NAME = 255
@@ -105,6 +106,7 @@ CERTIFICATE_OPTIONS: dict[str, Check] = {
     "evidence": fields({"file": _FILE_NAME, "digest": _DIGEST}, others=False),
     "reading": READING,
     "constraints": CONSTRAINTS,
+    "details": table_of(number(), MOST_DETAILS),
 }
 CERTIFICATE = fields(CERTIFICATE_FIELDS, CERTIFICATE_OPTIONS)
 

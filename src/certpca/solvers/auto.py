@@ -51,6 +51,7 @@ LITTLE_DATA, MORE_STARTS = 2**18, 4  # numbers up to which products cost next to
 SHARING = 0.5  # variance of features that are raced, in units of what each of k captures
 COPIES = 6  # one start more for each so many, of features that have near-copies
 ALIKE = 64  # supports that differ in fewer than one feature in so many go on as one
+WORTH_A_WALK = 1e-5  # relative gain below which supports are improved no further where walks are dear
 CONTENDERS = 2  # features among which supports are improved, as a multiple of the sparsity
 FEWEST_CONTENDERS = 1000
 
@@ -147,7 +148,7 @@ class Auto:
         """
         if progress.late():
             return _without_rounds(operator, sparsity, pairs, progress)
-        if pairs.values.size < 2 or not pairs.largest_is_accurate:
+        if pairs.values.size < 2 or not pairs.largest_is_accurate or operator.cost.dear:  # improving it takes walks
             return None
         leading, (largest, second) = np.abs(pairs.vectors[:, 0]), pairs.values[:2]
         support = top_k(leading, sparsity)
@@ -254,6 +255,7 @@ class Auto:
     ) -> Iterator[SwapSearch]:
         """Improve supports among the features that come closest to being chosen, one product for all at a time."""
         active: list[SwapSearch] = []
+        least = WORTH_A_WALK if operator.cost.dear else 1e-9
         for support in supports:
             if progress.exhausted:
                 break
@@ -264,7 +266,7 @@ class Auto:
             for search, image in zip(active, images, strict=True):
                 before = search.objective
                 found = search if progress.exhausted else self._moved(operator, search, image, diagonal, progress)
-                if found.objective > before * (1 + 1e-9) and progress.tick(found.objective):
+                if found.objective > before * (1 + least) and progress.tick(found.objective):
                     going.append(found)
                 else:
                     yield max(search, found, key=lambda item: item.objective)

@@ -38,6 +38,7 @@ from certpca.verbs.validation import (
     named_arguments,
     refuse_without_effect,
 )
+from certpca.verbs.walks import Walks
 
 
 @named_arguments
@@ -178,7 +179,9 @@ def certify(
         searched |= {"constraints": asked.to_dict()} if asked else {}
         return {**run_facts("certify", operator, rng), **wanted, **given, **searched}
 
+    walks = Walks(near)
     with opened(checkpoint, facts) as states, progress.until_interrupted():
+        judged = 0.0
         if solution is not None:
             support = solution.support if within is None else np.searchsorted(within.kept, solution.support)
             known = Known(support, solution.loadings, near.quadratic_form(support, solution.loadings))
@@ -187,8 +190,12 @@ def certify(
             found = solved_near_one(near, count, method, True, seeded, search, None, states)
             require_narrow(found.support, count, method)
             known = Known(found.support, found.loadings, found.objective)
+            judged = found.details.get("walks_judge", 0.0)
+        walks.done("search", judged)
         proof = progress.part(checkpoint=None if states is None else states.part("proof"), after=progress)
         if goal.warm is not None:
             earlier = goal.warm if within is None else of_part(goal.warm, within)
             goal = replace(goal, warm=in_data_units(earlier, -units))
-        return of_whole(in_data_units(find_certificate(near, count, known, goal, proof), units), within)
+        made = of_whole(in_data_units(find_certificate(near, count, known, goal, proof), units), within)
+        walks.done("proof")
+        return replace(made, details=walks.told())

@@ -37,6 +37,7 @@ from certpca.verbs.validation import (
     named_arguments,
     seeds,
 )
+from certpca.verbs.walks import Walks
 
 SEARCHING = 0.9  # share of a limit for the search,
 SEARCHING_BEFORE_PROOFS = 0.35  # and where proofs are to follow
@@ -135,7 +136,7 @@ def path(
     near = operator.near_one()
     units = near.power - operator.power
     with opened(checkpoint, facts) as states, progress.until_interrupted():
-        whole = progress.part(checkpoint=states)
+        whole, walks = progress.part(checkpoint=states), Walks(near)
         whole.power += units
         search = PathSearch(near, wanted, whole)
         seed_of = {} if solver == "auto" else dict(zip(wanted, seeds(rng, len(wanted)), strict=True))
@@ -155,14 +156,19 @@ def path(
             else:
                 search.apart(one)
         status = ending(whole, Status.CONVERGED)
+        walks.done("search")
         certificates: list[Certificate] = []
         if gap is not None:
             certificates = path_certificates(near, wanted, search.known, search.largest, gap, whole)
         for j, made in enumerate(certificates):
             search.take(j, Known(made.support, made.loadings, made.objective))
+        walks.done("proof")
         search.pad()
+        walks.done("search")
     name = "path" if solver == "auto" else method.name
     solutions = _judged(near, wanted, search, certificates or [None] * len(wanted), status, name)
+    walks.done("judge")
+    solutions = [replace(solution, details={**solution.details, **walks.told()}) for solution in solutions]
     return Path(tuple(solution_in_data_units(solution, units) for solution in solutions), whole.seconds)
 
 

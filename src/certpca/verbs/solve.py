@@ -37,6 +37,7 @@ from certpca.verbs.validation import (
     generator,
     named_arguments,
 )
+from certpca.verbs.walks import Walks
 
 SEARCHING = 0.9  # share of a limit for the search itself
 SEARCHING_BEFORE_A_PROOF = 0.35  # share of what the checker leaves of it, once it has looked at the data
@@ -208,12 +209,12 @@ def solved_near_one(
         None if states is None else states.part("search"),
         after=progress,
     )
-    read = [operator.walks]
+    walks = Walks(operator)
     with threads_for(operator.numbers, SEARCHED_BY_THREADS):
         candidate = _proposed(operator, count, method, search, rng)
-        read.append(operator.walks)
+        walks.done("search")
         found = judged(operator, candidate, progress, refit=refit)
-        read.append(operator.walks)
+        walks.done("judge")
     status = ending(progress, candidate.status)
     certificate = candidate.certificate
     progress = progress.part(checkpoint=proof_states, after=search)
@@ -236,17 +237,9 @@ def solved_near_one(
                 certificate.support, status, certificate.loadings, largest_eigenvalue=found.largest, fitted=True
             )
             found = judged(operator, better, progress)
-    read.append(operator.walks)
-    details = {**candidate.details, **_walks(read)}
+    walks.done("proof")
+    details = {**candidate.details, **walks.told()}
     return answer(operator, count, method.name, found, status, progress, certificate, details)
-
-
-def _walks(read: list[float]) -> dict[str, float]:
-    """Say how often a file was read in each phase, from counts between them; nothing where all was in memory."""
-    if read[-1] == 0.0:
-        return {}
-    phases = zip(("walks_search", "walks_judge", "walks_proof"), np.diff(read), strict=True)
-    return {"walks": read[-1], **{name: round(float(count), 3) for name, count in phases if count > 0}}
 
 
 def require_narrow(support: Indices, count: int, method: Solver) -> None:

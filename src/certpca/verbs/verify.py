@@ -67,7 +67,10 @@ def verify(
     True
     """
     source = data.source() if isinstance(data, Operator) else _source(certificate, data)
+    before = getattr(source.values, "passes", 0.0)
     proof = check(certificate, source, expected)
+    if isinstance(proof, Proof) and (walks := getattr(source.values, "passes", 0.0) - before):
+        proof = replace(proof, details={"walks": round(float(walks), 3)})
     if not exact:
         return proof
     confirm_exactly(certificate, source.values)

@@ -21,12 +21,12 @@ from certpca.runtime.resumable import resumable
 ORDER = 36
 KINDS = ("l0-level", f"l0-level{RANDOM}")
 DIRECTIONS = 32  # that have levels of their own in the end, about
-LEADING = 96  # that a proof by random vectors treats apart, besides those
+LEADING = 48  # that a proof by random vectors treats apart, besides those: beyond them spectra fall slowly
 ROUGH = 3  # smoothings that are gone through where cells of counts follow
 IMAGES = 3  # leading eigenvectors of the bound's matrix that suggest better loadings
-WALKS = 8  # at least, that a search takes
-WORTH_A_ROUND = 0.1  # share of the gap that a round must close to be followed by another where walks are dear,
-SETTLED = 3  # smoothings later: before, a round may only prepare for the next
+WALKS = 8  # at least, that a search takes,
+SHARPENING = 2  # and that follow it before a proof by random vectors
+WORTH_A_ROUND = 0.02  # share of the gap that a round must close to be followed by another where walks are dear
 
 
 def applies(search: ProofSearch) -> bool:
@@ -73,9 +73,11 @@ def make(search: ProofSearch) -> None:
     rough = in_sight(search)  # cells are solved anew: what is left to gain here they gain sooner
 
     def enough(at: OnLevels) -> bool:
-        slow = operator.cost.dear and at.stage >= SETTLED and at.closed < WORTH_A_ROUND
+        # The first round finds what it made large in directions that nobody knew: only the second takes it away.
+        first = chance and at.stage == 0 and at.descents <= 1
+        slow = operator.cost.dear and at.stage > 0 and at.closed < WORTH_A_ROUND
         over = at.done or slow or (rough and at.stage >= ROUGH)
-        return over or goal.reached(incumbent.objective, at.best.bound)
+        return over or (not first and goal.reached(incumbent.objective, at.best.bound))
 
     def start() -> OnLevels:
         if known is not None:
@@ -88,7 +90,7 @@ def make(search: ProofSearch) -> None:
         with progress.setting_aside(rounds.correcting):
             return rounds.step(at)
 
-    proof = search.costs.level_random(LEADING) if chance else search.costs.level(DIRECTIONS)
+    proof = search.costs.level_random(LEADING, SHARPENING) if chance else search.costs.level(DIRECTIONS)
     with progress.setting_aside(proof):
         at = resumable(
             step,

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
@@ -129,6 +129,14 @@ def print_components(components: ComponentSet, stream: TextIO) -> None:
         console.print(Text(f"{number}: {text}{more}"))
 
 
+def _add_walks(facts: Any, details: Mapping[str, float]) -> None:
+    """Say how often a file was read."""
+    if "walks" in details:
+        phases = (f"{name.removeprefix('walks_')} {count:.4g}" for name, count in details.items() if name != "walks")
+        apart = ", ".join(phases)
+        facts.add_row("walks over the file", f"{details['walks']:.4g}" + (f" ({apart})" if apart else ""))
+
+
 def print_certificate(certificate: Certificate, stream: TextIO) -> None:
     """Print what a certificate that was just made says, in words and numbers."""
     facts = _facts()
@@ -142,6 +150,7 @@ def print_certificate(certificate: Certificate, stream: TextIO) -> None:
         facts.add_row("in no optimum", f"{certificate.outside} of {certificate.size} features, proved")
         facts.add_row("in every optimum", f"{certificate.inside} features, proved")
     facts.add_row("time", f"{certificate.seconds:.1f} s, checked by the independent checker")
+    _add_walks(facts, certificate.details)
     if certificate.status is not None:
         facts.add_row("search", certificate.status.value)
     _print_claim("", certificate, facts, stream)
@@ -160,6 +169,7 @@ def print_proof(proof: Proof, certificate: Certificate, read_as: str, stream: Te
     facts.add_row("in no optimum", f"{proof.outside.size} of {proof.size} features")
     facts.add_row("in every optimum", f"{proof.inside.size} features")
     facts.add_row("computed with", proof.arithmetic)
+    _add_walks(facts, proof.details)
     _add_probability(facts, proof)
     _print_claim("The certificate holds. ", proof, facts, stream)
 
