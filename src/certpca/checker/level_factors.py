@@ -42,6 +42,7 @@ be above 2⁻²⁰⁰, so that what vanishes below the normal range moves no z b
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +51,8 @@ from certpca.checker.data import Prepared
 from certpca.checker.level_suggestions import coordinates, inverse_times, priced_coordinates
 from certpca.checker.levels import LARGEST_LEVEL, SMALLEST_FORM, Level
 from certpca.checker.numbers import Vector, gamma, require
+
+CACHED_BYTES = 1 << 18  # of a table that is worked on at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +110,20 @@ def factors_of(prepared: Prepared, level: Level, panel: Vector) -> tuple[Factors
 
 def level_vectors(columns: Vector, level: Level, prices: Vector | None = None) -> tuple[Vector, float]:
     """Return z_i with Y_i = z_i z_iᵀ for the columns a_i, and the squared length of all their errors."""
-    squares = (columns**2).sum(axis=0)
+    squares = np.einsum("ij,ij->j", columns, columns)
     scale, u, stray = of_features(level.directions.T @ columns, squares, level, prices)
-    z = columns * scale
-    z -= level.directions @ u
+    z = level.directions @ u
+    for rows in _rows(z):  # a few at a time stay in the cache
+        np.subtract(columns[rows] * scale, z[rows], out=z[rows])
     stray = stray + gamma(level.directions.shape[1] + 8) * _parts(scale, u, squares, level)
     return z, float((stray**2).sum())
+
+
+def _rows(table: Vector) -> Iterator[slice]:
+    """Cut rows into runs of moderate size."""
+    height = max(1, CACHED_BYTES // (8 * max(table.shape[1], 1)))
+    for start in range(0, table.shape[0], height):
+        yield slice(start, start + height)
 
 
 def _parts(scale: Vector, u: Vector, squares: Vector, level: Level) -> Vector:
