@@ -46,6 +46,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from certpca.checker.data import Prepared
 from certpca.checker.level_suggestions import coordinates, inverse_times, priced_coordinates
@@ -112,11 +113,30 @@ def level_vectors(columns: Vector, level: Level, prices: Vector | None = None) -
     """Return z_i with Y_i = z_i z_iᵀ for the columns a_i, and the squared length of all their errors."""
     squares = np.einsum("ij,ij->j", columns, columns)
     scale, u, stray = of_features(level.directions.T @ columns, squares, level, prices)
-    z = level.directions @ u
-    for rows in _rows(z):  # a few at a time stay in the cache
-        np.subtract(columns[rows] * scale, z[rows], out=z[rows])
     stray = stray + gamma(level.directions.shape[1] + 8) * _parts(scale, u, squares, level)
-    return z, float((stray**2).sum())
+    return _combined(columns, scale, level.directions @ u), float((stray**2).sum())
+
+
+def vectors_of_groups(columns: Vector, levels: list[Level], labels: NDArray[np.int8]) -> tuple[Vector, float]:
+    """Return the same where each feature has one of several levels, which have their directions in common."""
+    directions, width = levels[0].directions, levels[0].directions.shape[1]
+    squares, along = np.einsum("ij,ij->j", columns, columns), directions.T @ columns
+    scale, u, strays = np.empty(squares.size), np.empty_like(along), 0.0
+    for label, level in enumerate(levels):
+        mine = np.flatnonzero(labels == label)
+        if mine.size:
+            scale[mine], turned, stray = of_features(along[:, mine], squares[mine], level)
+            u[:, mine] = turned
+            stray = stray + gamma(width + 8) * _parts(scale[mine], turned, squares[mine], level)
+            strays += float((stray**2).sum())
+    return _combined(columns, scale, directions @ u), strays * (1 + gamma(8))
+
+
+def _combined(columns: Vector, scale: Vector, within: Vector) -> Vector:
+    """Return αa − Wu in the memory of Wu."""
+    for rows in _rows(within):  # a few at a time stay in the cache
+        np.subtract(columns[rows] * scale, within[rows], out=within[rows])
+    return within
 
 
 def _rows(table: Vector) -> Iterator[slice]:

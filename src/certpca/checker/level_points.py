@@ -25,7 +25,7 @@ from certpca.checker.levels import Level, level_of, prices_of
 from certpca.checker.limits import LARGEST_LEVEL_ORDER
 from certpca.checker.numbers import Vector, gamma, largest_eigenvalue, require
 
-PANEL_BYTES = 48 << 20  # of dual vectors that are multiplied at a time
+PANEL_BYTES = 24 << 20  # of dual vectors that are multiplied at a time
 
 
 @dataclass(frozen=True, slots=True)
