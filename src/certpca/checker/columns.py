@@ -16,7 +16,7 @@ from certpca.checker.sparse_columns import Entries, ZeroFree, entries_by_rows, e
 from certpca.checker.sparse_table import SparseTable, is_sparse
 from certpca.results.certificate import Source
 
-BLOCK_BYTES = 12 << 20  # small enough for the cache, large enough for BLAS
+BLOCK_BYTES = 4 << 20  # small enough for the cache, large enough for BLAS
 
 
 def column_slices(rows: int, size: int, block_bytes: int = BLOCK_BYTES) -> Iterator[slice]:

@@ -47,10 +47,14 @@ class LevelPoint:
 
     def matrix(self, k: float) -> tuple[Vector, float]:
         """Return kR + Σ Y_i, and how far rounding can have moved it."""
-        together = k * self.level.formed() + self.total
+        together = self.level.formed()
+        together *= k
+        together += self.total
         doubt = self.doubted(k)
         require(bool(np.isfinite(together).all()) and math.isfinite(doubt), "its numbers overflow")
-        return (together + together.T) / 2, doubt
+        both: Vector = together + together.T
+        both *= 0.5
+        return both, doubt
 
     def bound(self, k: int) -> float:
         """Bound λ_max(kR + Σ Y_i) of the F at hand."""
@@ -58,7 +62,7 @@ class LevelPoint:
         if self.prepared.depth <= EXACT_UP_TO:
             return largest_eigenvalue(matrix, doubt)
         self.known[k] = about_largest(matrix)
-        return largest_eigenvalue(matrix, doubt, suggestion=self.known[k].largest)
+        return largest_eigenvalue(matrix, doubt, suggestion=self.known[k].largest, spare=True)
 
     def leading(self, k: int) -> Leading:
         """Suggest the leading eigenvalues of kR + Σ Y_i."""
@@ -120,7 +124,8 @@ def sum_of_duals(prepared: Prepared, vectors: Callable[[slice, Vector], tuple[Ve
             at += some.shape[1]
     total += np.matmul(panel[:, :at], panel[:, :at].T, out=product)
     require(bool(np.isfinite(total).all()) and math.isfinite(strays), "its numbers overflow")
-    total = (total + total.T) / 2
+    total = np.add(total, total.T, out=product)
+    total *= 0.5
     trace = float(np.trace(total)) * (1 + gamma(depth))
     stray = math.sqrt(strays) * (1 + gamma(size + 8))
     return total, gamma(size + 16) * trace + 2 * stray * math.sqrt(trace) + stray**2

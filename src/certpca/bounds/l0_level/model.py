@@ -26,6 +26,14 @@ from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, n
 NEGLIGIBLE = 1e-9  # share of an eigenvector in the softmax
 
 
+def _row_squares(table: Array) -> Array:
+    """Return the squared lengths of rows in float64; on the host without a copy."""
+    if is_host(table):
+        return np.einsum("ij,ij->i", table, table, dtype=np.float64)
+    wide = namespace(table).astype(table, namespace(table).float64)
+    return namespace(table).sum(wide * wide, axis=1)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Levels:
     """T (`frame`), p (`weights`), r (`level`) and p_r (`rest_weight`); everything is free, and none can be wrong.
@@ -133,8 +141,7 @@ class Model:
             if width == self.directions:
                 left = xp.zeros_like(self._there(self.lengths))
             else:
-                part = xp.astype(self.along[:, :width], xp.float64)
-                left = self._there(self.lengths) - xp.sum(part * part, axis=1)
+                left = self._there(self.lengths) - _row_squares(self.along[:, :width])
                 left = xp.where(left > 0, left, xp.zeros_like(left))
             self._squares = {at: kept for at, kept in self._squares.items() if at == self.known}
             self._squares[width] = left
