@@ -294,13 +294,16 @@ class Covariance(Operator):
     def _standardised(self, indices: Indices | slice, dtype: Any, root: float = 1.0) -> Array:
         raw = self._raw_columns(indices, dtype if self._fits_single else self.xp.float64)
         mean = self._like(self._columns.mean[indices], raw)
-        weight = self._like(self._columns.weight[indices] / root, raw)
-        if self._fresh and isinstance(raw, np.ndarray):  # new pages cost more than this
-            raw -= mean
-            raw *= weight
-        else:
-            raw = (raw - mean[None, :]) * weight[None, :]
-        return self.xp.astype(raw, dtype, copy=False)
+        weight = self._like(self._columns.weight[indices], raw)
+        if not (self._fresh and isinstance(raw, np.ndarray)):
+            made = self.xp.astype((raw - mean[None, :]) * weight[None, :], dtype, copy=False)
+            return made if root == 1.0 else made / root
+        raw -= mean  # in place: new pages cost more than this
+        raw *= weight
+        made = raw.astype(dtype, copy=False)
+        if root != 1.0:
+            made /= root
+        return made
 
 
 @final

@@ -23,15 +23,17 @@ from certpca.bounds.l0_level.priced import Frame, Solved, priced_derivatives, pr
 from certpca.bounds.l0_level.secular import derivatives, factors
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_vector
 
+ROWS = 4096  # of a table that are converted at a time
 NEGLIGIBLE = 1e-9  # share of an eigenvector in the softmax
 
 
 def _row_squares(table: Array) -> Array:
-    """Return the squared lengths of rows in float64; on the host without a copy."""
-    if is_host(table):
-        return np.einsum("ij,ij->i", table, table, dtype=np.float64)
-    wide = namespace(table).astype(table, namespace(table).float64)
-    return namespace(table).sum(wide * wide, axis=1)
+    """Return the squared lengths of rows in float64, some rows at a time: a wide copy of all takes much memory."""
+    xp, found = namespace(table), []
+    for start in range(0, table.shape[0], ROWS):
+        wide = xp.astype(table[start : start + ROWS, :], xp.float64)
+        found.append(xp.sum(wide * wide, axis=1))
+    return found[0] if len(found) == 1 else xp.concat(found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
