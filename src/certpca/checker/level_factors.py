@@ -111,10 +111,20 @@ def factors_of(prepared: Prepared, level: Level, panel: Vector) -> tuple[Factors
 
 def level_vectors(columns: Vector, level: Level, prices: Vector | None = None) -> tuple[Vector, float]:
     """Return z_i with Y_i = z_i z_iᵀ for the columns a_i, and the squared length of all their errors."""
-    squares = np.einsum("ij,ij->j", columns, columns)
-    scale, u, stray = of_features(level.directions.T @ columns, squares, level, prices)
+    return described_vectors(columns, level, prices)[:2]
+
+
+def described_vectors(
+    columns: Vector, level: Level, prices: Vector | None = None
+) -> tuple[Vector, float, Vector, Vector]:
+    """Return also about Wᵀz_i and |z_i|², from numbers that are at hand: the vectors need not be read again."""
+    squares, along = np.einsum("ij,ij->j", columns, columns), level.directions.T @ columns
+    scale, u, stray = of_features(along, squares, level, prices)
     stray = stray + gamma(level.directions.shape[1] + 8) * _parts(scale, u, squares, level)
-    return _combined(columns, scale, level.directions @ u), float((stray**2).sum())
+    turned = level.gram @ u
+    lengths = scale * (scale * squares - 2 * (along * u).sum(axis=0)) + (turned * u).sum(axis=0)
+    z = _combined(columns, scale, level.directions @ u)
+    return z, float((stray**2).sum()), scale * along - turned, np.maximum(lengths, 0.0)
 
 
 def vectors_of_groups(columns: Vector, levels: list[Level], labels: NDArray[np.int8]) -> tuple[Vector, float]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from certpca.checker.data import Prepared
 from certpca.checker.large_eigenvalues import EXACT_UP_TO, Leading, about_largest
-from certpca.checker.level_factors import level_vectors
+from certpca.checker.level_factors import described_vectors
 from certpca.checker.level_suggestions import NEWTON_STEPS
 from certpca.checker.levels import Level, level_of, prices_of
 from certpca.checker.limits import LARGEST_LEVEL_ORDER
@@ -92,8 +92,8 @@ def level_point_of(prepared: Prepared, evidence: Mapping[str, Any]) -> LevelPoin
     along, lengths = np.empty((size, width), dtype=np.float32), np.empty(size)
 
     def vectors(part: slice, block: Vector) -> tuple[Vector, float]:
-        z, stray = level_vectors(block, level, prices[part])
-        along[part], lengths[part] = (level.directions.T @ z).T, np.einsum("ij,ij->j", z, z)
+        z, stray, inner, lengths[part] = described_vectors(block, level, prices[part])
+        along[part] = inner.T
         return z, stray
 
     total, doubt = sum_of_duals(prepared, vectors)
