@@ -32,7 +32,7 @@ PANEL_BYTES = 24 << 20  # of dual vectors that are multiplied at a time
 class LevelPoint:
     """A level, Σ Y_i (`total`), and how far rounding can have moved that (`doubt`). It serves every sparsity.
 
-    `prices` has a price for each feature. `along` is about Wᵀz_i of each, and `lengths` are about |z_i|²: they say which
+    `prices` has a price for each feature. `along` is about Wᵀz_i of each and `lengths` about |z_i|²: they say which
     features need not be looked at. `known` keeps what is suggested for λ₁ and λ₂ of a sparsity.
     """
 

@@ -134,4 +134,5 @@ class Factor:
         return reduce(operator.add, parts)
 
     def _moderate(self, dtype: Any) -> Iterator[tuple[slice, Array]]:
-        return ((columns, self.block(columns, dtype)) for columns in column_bounds(self.depth, self.size, MODERATE_BYTES))
+        bounds = column_bounds(self.depth, self.size, MODERATE_BYTES)
+        return ((columns, self.block(columns, dtype)) for columns in bounds)

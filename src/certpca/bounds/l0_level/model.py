@@ -31,7 +31,7 @@ def _row_squares(table: Array) -> Array:
     """Return the squared lengths of rows in float64, some rows at a time: a wide copy of all takes much memory."""
     xp, found = namespace(table), []
     for start in range(0, table.shape[0], ROWS):
-        wide = xp.astype(table[start : start + ROWS, :], xp.float64)
+        wide = xp.astype(table[start : min(start + ROWS, table.shape[0]), :], xp.float64)
         found.append(xp.sum(wide * wide, axis=1))
     return found[0] if len(found) == 1 else xp.concat(found)
 

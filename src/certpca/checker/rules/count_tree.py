@@ -36,7 +36,7 @@ from certpca.checker.level_factors import vectors_of_groups
 from certpca.checker.level_points import sum_of_duals
 from certpca.checker.levels import Level, level_of
 from certpca.checker.limits import LARGEST_FACTORED
-from certpca.checker.numbers import Indices, Vector, array_of, gamma, indices_of, require
+from certpca.checker.numbers import Indices, array_of, gamma, indices_of, require
 from certpca.checker.proved import Proved, bound_alone
 from certpca.results.certificate import Certificate
 from certpca.results.evidence_forms import Form, features, numbered, parts_of, triangle, up_to, within
