@@ -116,15 +116,17 @@ def level_vectors(columns: Vector, level: Level, prices: Vector | None = None) -
 
 def described_vectors(
     columns: Vector, level: Level, prices: Vector | None = None
-) -> tuple[Vector, float, Vector, Vector]:
+) -> tuple[Vector, float, NDArray[np.float32], Vector]:
     """Return also about Wᵀz_i and |z_i|², from numbers that are at hand: the vectors need not be read again."""
     squares, along = np.einsum("ij,ij->j", columns, columns), level.directions.T @ columns
     scale, u, stray = of_features(along, squares, level, prices)
     stray = stray + gamma(level.directions.shape[1] + 8) * _parts(scale, u, squares, level)
-    turned = level.gram @ u
-    lengths = scale * (scale * squares - 2 * (along * u).sum(axis=0)) + (turned * u).sum(axis=0)
+    with np.errstate(all="ignore"):  # no bound rests on these
+        turned = level.gram @ u
+        lengths = scale * (scale * squares - 2 * (along * u).sum(axis=0)) + (turned * u).sum(axis=0)
+        inner = (scale * along - turned).astype(np.float32)
     z = _combined(columns, scale, level.directions @ u)
-    return z, float((stray**2).sum()), scale * along - turned, np.maximum(lengths, 0.0)
+    return z, float((stray**2).sum()), inner, np.maximum(lengths, 0.0)
 
 
 def vectors_of_groups(columns: Vector, levels: list[Level], labels: NDArray[np.int8]) -> tuple[Vector, float]:

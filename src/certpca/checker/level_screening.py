@@ -111,8 +111,9 @@ def _longest(point: LevelPoint, leading: Leading, apart: float) -> float:
     within = np.linalg.lstsq(point.level.gram, point.level.directions.T @ leading.vector, rcond=None)[0]
     beside = float(np.linalg.norm(leading.vector - point.level.directions @ within))
     off = leading.residual / max(apart - leading.residual, 0.01 * apart)
-    seen = np.abs(point.along @ within) + (beside + off + ROUNDED) * np.sqrt(point.lengths)
-    return min(largest, float(seen.max()) ** 2)
+    with np.errstate(all="ignore"):  # what is not finite is looked at
+        seen = float((np.abs(point.along @ within) + (beside + off + ROUNDED) * np.sqrt(point.lengths)).max())
+    return min(largest, seen * seen)
 
 
 def _noise(found: _Spectrum, target: float) -> float:
