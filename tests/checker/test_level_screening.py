@@ -1,4 +1,4 @@
-"""What the shortcuts of screening by a level leave out decides nothing: eigenvalues of every single case are the judge."""
+"""What the shortcuts of screening by a level leave out decides nothing: eigenvalues of each case are the judge."""
 
 from functools import cache
 
