@@ -1,5 +1,7 @@
 """What the checker measures does not depend on the type that holds the numbers, nor on what it does at a time."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,14 @@ from certpca.checker.numbers import largest_eigenvalue
 from certpca.results.certificate import Source
 
 
-def source(values: np.ndarray, **settings: object) -> Source:
-    plain = {"center": True, "scale": False, "divisor": float(len(values)), "missing": None, "fill_missing": False}
+def source(values: np.ndarray, **settings: Any) -> Source:
+    plain: dict[str, Any] = {
+        "center": True,
+        "scale": False,
+        "divisor": float(len(values)),
+        "missing": None,
+        "fill_missing": False,
+    }
     return Source("data", values, **{**plain, **settings})
 
 

@@ -44,6 +44,7 @@ class SwapSearch:
         self._operator = operator
         self._diagonal = diagonal
         self._late = late
+        self._sorted: Indices | None = None
         self._settle(support, *leading_on_support(operator, support, late=late))
 
     @property
@@ -66,7 +67,7 @@ class SwapSearch:
     def _settle(self, members: Indices, objective: float, loadings: Vector) -> None:
         self._members, self.objective, self._loadings = members, objective, loadings
         self._image: Vector | None = None
-        self._sorted: Indices | None = None
+        self._sorted = None
 
     def image(self) -> Vector:
         """Return Ax for the loadings x, from one product for as long as they stay."""
