@@ -37,8 +37,8 @@ class ExplicitOperator(Operator):
         panel[np.arange(supports.shape[0])[:, None], supports] = loadings
         return np.asarray(panel @ self._matrix)
 
-    def in_single_precision(self) -> "ExplicitOperator":
-        """Return a copy for searches that only choose where to look closer."""
+    def in_single_precision(self) -> Operator:
+        """Copy the matrix."""
         return ExplicitOperator(self.xp.astype(self._matrix, self.xp.float32), self.names, self.description)
 
     def columns(self, indices: Indices) -> Array:

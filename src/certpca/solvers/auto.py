@@ -186,9 +186,7 @@ class Auto:
             pairs = replace(pairs, vectors=pairs.vectors[among])
         else:
             among = np.arange(operator.size)
-        rough = operator
-        if isinstance(operator, ExplicitOperator) and operator.size > SOLVED_EXACTLY:
-            rough = operator.in_single_precision()
+        rough = operator.in_single_precision() if _small(operator) and operator.size > SOLVED_EXACTLY else operator
         race = self._race(rough, sparsity, frugal=frugal)
         race.run(self._starts(rough, sparsity, pairs, diagonal, rng, frugal=frugal), self.rounds, progress)
         found = [arrival.support for arrival in race.best]
