@@ -12,6 +12,7 @@ from certpca.results.certificate import Certificate
 from certpca.results.proof import Proof
 from certpca.runtime import budget
 from certpca.runtime.arrays import Indices, Vector
+from certpca.runtime.threads import threads_beside_readers
 
 ROUNDED_UP = 1e-8  # relative; what another machine's roundings may add to the checker's bound
 
@@ -50,6 +51,12 @@ class Prover:
         seconds: float = 0.0,
     ) -> Certificate:
         """Let the checker derive a bound, and claim that."""
+        with threads_beside_readers(self._operator.numbers):
+            return self._proved(kind, evidence, support, loadings, tree, seconds)
+
+    def _proved(
+        self, kind: str, evidence: dict[str, Any], support: Indices, loadings: Vector, tree: Any, seconds: float
+    ) -> Certificate:
         self.examiner.prepare()
         draft = Certificate(
             kind=kind,

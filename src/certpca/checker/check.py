@@ -31,6 +31,8 @@ Before anything else the arithmetic itself is tried with products that are known
 import contextlib
 import math
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, overload
@@ -106,7 +108,20 @@ class Examiner:
 
     def prepare(self, constraints: Constraints = FREE) -> None:
         """Hash and measure the data now, not with the first certificate; of allowed features alone."""
+        self._look_at(constraints)
         _ = self.fingerprint, self._prepared_on(constraints.kept(int(self._source.values.shape[1])))
+
+    def _look_at(self, constraints: Constraints) -> None:
+        """Hash all data and measure them at the same time, where that can be done and hashing does not measure.
+
+        What measuring has to complain about is said when it is asked for: that data are others comes first.
+        """
+        looked_at, values = "fingerprint" in self.__dict__ or "_prepared" in self.__dict__, self._source.values
+        if looked_at or constraints != FREE or not isinstance(values, np.ndarray) or values.dtype.itemsize == 1:
+            return
+        with ThreadPoolExecutor(1, thread_name_prefix="certpca-checker") as pool:
+            pool.submit(copy_context().run, getattr, self, "_prepared")
+            _ = self.fingerprint
 
     @cached_property
     def _prepared(self) -> Prepared:
@@ -141,6 +156,7 @@ class Examiner:
         with _refusals(), np.errstate(all="ignore"):  # what is not finite is refused
             require_trusted()
             require_ordinary(self._source)
+            self._look_at(certificate.constraints if isinstance(certificate, Certificate) else FREE)
             require(
                 self._knows(certificate.fingerprint), "it was made for other data, or for another normalisation of them"
             )

@@ -17,7 +17,7 @@ from certpca.checker.sparse_table import SparseTable, is_sparse
 from certpca.checker.whole_numbers import ColumnSums, Uncentred, in_floating_point
 from certpca.results.certificate import Source
 
-BLOCK_BYTES = 12 << 20  # small enough for the cache, large enough for BLAS
+BLOCK_BYTES = 4 << 20  # small enough for the cache, large enough for BLAS
 
 
 def column_slices(rows: int, size: int, block_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
@@ -65,7 +65,8 @@ class Columns:
         self._source, self._values = source, sliceable(source.values)
         self.rows, self.size = (int(side) for side in source.values.shape)
         self.threads = reading_threads(self._values)
-        self._gaps = np.ones(self.size, dtype=bool)  # columns that may have missing values
+        self._gaps = np.ones(self.size, dtype=bool)  # columns that may have missing values,
+        self._signed = np.ones(self.size, dtype=bool)  # and negative ones
         largest = np.empty(self.size)
         entries = None if source.weights is not None else entries_of(self._values)
         self._roots, self._shares = _roots_of(source.weights, self.rows)
@@ -77,8 +78,8 @@ class Columns:
             largest, self._gaps = known.largest, known.present < self.rows
         else:  # some may be missing, or a code says so, which sparse tables do not take
             entries = None
-            for part, (greatest, gaps) in read_ahead(column_slices(self.rows, self.size), self._sized, self.threads):
-                largest[part], self._gaps[part] = greatest, gaps
+            for part, found in read_ahead(column_slices(self.rows, self.size), self._sized, self.threads):
+                largest[part], self._gaps[part], self._signed[part] = found
         require(
             not self._gaps.any() or bool(source.fill_missing and source.center),
             "the data have missing values and no rule for them",
@@ -102,14 +103,17 @@ class Columns:
             return
         if known is not None and self._measured_by(known):
             return
-        for part, found in read_ahead(column_slices(self.rows, self.size), self._measured, self.threads):
-            self._mean[part], self._over[part], self.doubt[part], self.squares[part] = found
+        for part, measured in read_ahead(column_slices(self.rows, self.size), self._measured, self.threads):
+            self._mean[part], self._over[part], self.doubt[part], self.squares[part] = measured
 
-    def _sized(self, columns: slice) -> tuple[Vector, Mask]:
-        """Return the largest magnitudes of columns, and which have missing values."""
-        raw, hole = self._filled(columns, None)
-        gaps = np.zeros(raw.shape[1], dtype=bool) if hole is None else np.asarray(hole.any(axis=0))
-        return np.maximum(raw.max(axis=0), -raw.min(axis=0)), gaps
+    def _sized(self, columns: slice) -> tuple[Vector, Mask, Mask]:
+        """Return the largest magnitudes of columns, which have missing values, and which negative ones."""
+        stored, hole = stored_columns(self._values, columns), None
+        if stored.dtype.kind == "f" or self._source.missing is not None or self._idle is not None:
+            stored, hole = self._filled(columns, None)
+        gaps = np.zeros(stored.shape[1], dtype=bool) if hole is None else np.asarray(hole.any(axis=0))
+        highest, lowest = (np.asarray(end, dtype=np.float64) for end in (stored.max(axis=0), stored.min(axis=0)))
+        return np.maximum(highest, -lowest), gaps, lowest < 0
 
     def _filled(self, columns: slice, chosen: Any) -> tuple[Vector, Mask | None]:
         """Return columns in float64 with zeros where values are missing, and where that is."""
@@ -138,22 +142,22 @@ class Columns:
         raw, hole = self._filled(columns, None)
         unit = self._units[columns]
         raw *= self._inverse[columns]
-        spare = np.abs(raw)
+        mean, level = np.zeros(raw.shape[1]), np.zeros(raw.shape[1])
         if self._shares is not None:
-            mean, level = self._weighted_means(raw, spare, hole)
-        else:
+            mean, level = self._weighted_means(raw, np.abs(raw), hole)
+        elif source.center:
             count = np.full(raw.shape[1], rows) if hole is None else np.maximum(rows - hole.sum(axis=0), 1)
-            mean = raw.sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
+            mean = raw.sum(axis=0) / count
             # The mean is off by at most γ of the mean magnitude, in every row; each difference rounds once more.
-            level = spare.sum(axis=0) / count if source.center else np.zeros(raw.shape[1])
+            level = np.abs(raw).sum(axis=0) / count if self._signed[columns].any() else mean
         raw -= mean
         if hole is not None:
             raw[hole] = 0.0
         if self._roots is not None:
             raw *= self._roots
-        lengths = np.sqrt(np.square(raw, out=spare).sum(axis=0))  # new memory would cost more than the sums
+        lengths = np.sqrt(_squares(raw))
         over, doubt = self._allowed(unit, mean, level, lengths)
-        return mean, over, doubt, np.square(self._scaled(raw, over), out=spare).sum(axis=0)
+        return mean, over, doubt, _squares(self._scaled(raw, over))
 
     def _measured_by(self, sums: ColumnSums) -> bool:
         """Take the same from exact sums; say whether they are as near as is counted on."""
@@ -251,6 +255,12 @@ class Columns:
         if self._roots is not None:
             raw *= self._roots
         return self._scaled(raw, over)
+
+
+def _squares(table: Vector) -> Vector:
+    """Return the squared lengths of columns, without memory of its own for the squares."""
+    sums: Vector = np.einsum("ij,ij->j", table, table)
+    return sums
 
 
 def _roots_of(weights: Any, rows: int) -> tuple[Vector | None, Vector | None]:

@@ -17,6 +17,7 @@ from certpca.results.certificate import Source
 PRODUCT_BYTES = 24 << 20  # of columns that are multiplied by panels at a time
 
 Result = TypeVar("Result")
+NOTHING = 0.01  # of the doubt about a matrix: what its square root may miss without a look at eigenvalues
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +146,18 @@ def _square_root(matrix: Vector, slack: float, unit: float) -> Prepared:
     size = matrix.shape[0]
     matrix = (matrix + matrix.T) / 2
     values, vectors = np.linalg.eigh(matrix)
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    quarter = vectors * np.maximum(values, 0.0) ** 0.25
+    root = quarter @ quarter.T  # a matrix and its own transpose: half the work of any other product
     trace = float((root**2).sum()) * (1 + gamma(size * size + 4))
     # The computed rest misses the exact one by at most the roundings of the product and the difference. Where the
     # matrix has slightly negative eigenvalues it lies below FᵀF, so only what exceeds FᵀF counts.
     doubt = gamma(size + 8) * (trace + float(np.abs(matrix).sum()))
     rest = matrix - root.T @ root
-    excess = max(0.0, largest_eigenvalue(rest, doubt)) + slack
-    distance = (float(np.linalg.norm(rest)) * (1 + gamma(size * size + 4)) + doubt + slack) * (1 + gamma(4))
+    norm = float(np.linalg.norm(rest)) * (1 + gamma(size * size + 4))
+    # Where the rest is rounding alone, its length says as much as its eigenvalues.
+    above = norm + doubt if norm <= NOTHING * doubt else max(0.0, largest_eigenvalue(rest, doubt))
+    excess = above + slack
+    distance = (norm + doubt + slack) * (1 + gamma(4))
 
     def form(support: Any, loadings: Vector) -> tuple[float, float]:
         part = matrix[np.ix_(support, support)]

@@ -48,9 +48,11 @@ be above 2⁻²⁰⁰, so that what vanishes below the normal range moves no z b
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from certpca.checker.data import Prepared
 from certpca.checker.level_suggestions import coordinates, inverse_times, priced_coordinates
@@ -58,6 +60,7 @@ from certpca.checker.levels import LARGEST_LEVEL, SMALLEST_FORM, Level
 from certpca.checker.numbers import Vector, gamma, require
 
 SMALL = 1e-3  # largest relative error that the allowances above are made for
+CACHED_BYTES = 1 << 18  # of a table that is worked on at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +144,51 @@ def factors_of(prepared: Prepared, level: Level, panel: Vector) -> tuple[Factors
 
 def level_vectors(columns: Vector, level: Level, prices: Vector | None = None) -> tuple[Vector, float]:
     """Return z_i with Y_i = z_i z_iᵀ for the columns a_i, and the squared length of all their errors."""
-    squares = (columns**2).sum(axis=0)
-    scale, u, stray = of_features(level.directions.T @ columns, squares, level, prices)
-    z = columns * scale
-    z -= level.directions @ u
+    return described_vectors(columns, level, prices)[:2]
+
+
+def described_vectors(
+    columns: Vector, level: Level, prices: Vector | None = None
+) -> tuple[Vector, float, NDArray[np.float32], Vector]:
+    """Return also about Wᵀz_i and |z_i|², from numbers that are at hand: the vectors need not be read again."""
+    squares, along = np.einsum("ij,ij->j", columns, columns), level.directions.T @ columns
+    scale, u, stray = of_features(along, squares, level, prices)
     stray = stray + gamma(level.directions.shape[1] + 8) * _parts(scale, u, np.sqrt(squares), level)
-    return z, float((stray**2).sum())
+    with np.errstate(all="ignore"):  # no bound rests on these
+        turned = level.gram @ u
+        lengths = scale * (scale * squares - 2 * (along * u).sum(axis=0)) + (turned * u).sum(axis=0)
+        inner = (scale * along - turned).astype(np.float32)
+    z = _combined(columns, scale, level.directions @ u)
+    return z, float((stray**2).sum()), inner, np.maximum(lengths, 0.0)
+
+
+def vectors_of_groups(columns: Vector, levels: list[Level], labels: NDArray[np.int8]) -> tuple[Vector, float]:
+    """Return the same where each feature has one of several levels, which have their directions in common."""
+    directions, width = levels[0].directions, levels[0].directions.shape[1]
+    squares, along = np.einsum("ij,ij->j", columns, columns), directions.T @ columns
+    scale, u, strays = np.empty(squares.size), np.empty_like(along), 0.0
+    for label, level in enumerate(levels):
+        mine = np.flatnonzero(labels == label)
+        if mine.size:
+            scale[mine], turned, stray = of_features(along[:, mine], squares[mine], level)
+            u[:, mine] = turned
+            stray = stray + gamma(width + 8) * _parts(scale[mine], turned, np.sqrt(squares[mine]), level)
+            strays += float((stray**2).sum())
+    return _combined(columns, scale, directions @ u), strays * (1 + gamma(8))
+
+
+def _combined(columns: Vector, scale: Vector, within: Vector) -> Vector:
+    """Return αa − Wu in the memory of Wu."""
+    for rows in _rows(within):  # a few at a time stay in the cache
+        np.subtract(columns[rows] * scale, within[rows], out=within[rows])
+    return within
+
+
+def _rows(table: Vector) -> Iterator[slice]:
+    """Cut rows into runs of moderate size."""
+    height = max(1, CACHED_BYTES // (8 * max(table.shape[1], 1)))
+    for start in range(0, table.shape[0], height):
+        yield slice(start, start + height)
 
 
 def _parts(scale: Vector, u: Vector, sizes: Vector, level: Level) -> Vector:

@@ -19,13 +19,14 @@ from typing import NamedTuple
 import numpy as np
 
 from certpca.checker.data import Prepared
-from certpca.checker.large_eigenvalues import about_largest
+from certpca.checker.large_eigenvalues import Leading
 from certpca.checker.level_factors import level_vectors
 from certpca.checker.level_points import LevelPoint
 from certpca.checker.limits import LARGEST_FACTORED
 from certpca.checker.numbers import Mask, Vector, gamma
 
 NEARLY = 0.999
+ROUNDED = 1e-5  # of the length of a dual vector: what its stored products can be off
 APART = 1e-6  # of the largest eigenvalue: how far levels are kept from eigenvalues
 
 
@@ -68,9 +69,11 @@ def screen_levels(prepared: Prepared, point: LevelPoint, k: int, objective: floa
 
 def _below(point: LevelPoint, k: int, target: float) -> tuple[float, _Spectrum] | None:
     """Return the level and the spectrum for features to be forced in, if all eigenvalues are below the level."""
-    matrix, doubt = point.matrix(k - 1)
-    level = target - doubt
-    # Most often it is not, which a factorisation finds out in a tenth of the time.
+    level, leading = target - point.doubted(k - 1), point.leading(k)
+    # Most often they are not: the leading direction says so, and else a factorisation, in a tenth of the time.
+    if leading.largest - leading.residual - float(leading.vector @ point.level.times(leading.vector)) > level:
+        return None
+    matrix, _ = point.matrix(k - 1)
     shifted = -matrix
     shifted[np.diag_indices(matrix.shape[0])] += level
     try:
@@ -83,18 +86,34 @@ def _below(point: LevelPoint, k: int, target: float) -> tuple[float, _Spectrum] 
 
 def _one_above(point: LevelPoint, k: int, target: float) -> tuple[float, _Spectrum] | None:
     """Return the level and the spectrum for features to be left out, if one eigenvalue alone is above the level."""
-    matrix, doubt = point.matrix(k)
+    leading, doubt = point.leading(k), point.doubted(k)
     # Most often there are several, or none of the Y_i reaches from one to the other: some products find that out in a
     # tenth of the time.
-    largest, second = about_largest(matrix)
-    if second >= target - doubt or point.longest < NEARLY * (largest - target + doubt):
+    apart = leading.largest - target + doubt
+    if leading.second >= target - doubt or _longest(point, leading, apart) < NEARLY * apart:
         return None
-    found = _spectrum(matrix, target)
+    found = _spectrum(point.matrix(k)[0], target)
     if found is None:
         return None
     # A lower level is a stronger demand, so it may be moved below the largest eigenvalue.
     level = min(target - doubt, float(found.values[-1]) - _noise(found, target))
     return (level, found) if found.values[-2] + _noise(found, target) < level else None
+
+
+def _longest(point: LevelPoint, leading: Leading, apart: float) -> float:
+    """Return about as much as any (v·z_i)² can be, v the leading eigenvector.
+
+    What v has within W is known of each z_i, and what it has beside that, or is off by, counts with the length of z_i.
+    """
+    largest = float(point.lengths.max())
+    if largest < NEARLY * apart or apart <= 0:
+        return largest
+    within = np.linalg.lstsq(point.level.gram, point.level.directions.T @ leading.vector, rcond=None)[0]
+    beside = float(np.linalg.norm(leading.vector - point.level.directions @ within))
+    off = leading.residual / max(apart - leading.residual, 0.01 * apart)
+    with np.errstate(all="ignore"):  # what is not finite is looked at
+        seen = float((np.abs(point.along @ within) + (beside + off + ROUNDED) * np.sqrt(point.lengths)).max())
+    return min(largest, seen * seen)
 
 
 def _noise(found: _Spectrum, target: float) -> float:

@@ -61,7 +61,9 @@ class Level:
         """Return R, off by at most γ_{2m+4}ϱ in norm."""
         whole: Vector = (self.directions @ self.matrix) @ self.directions.T
         whole[np.diag_indices(whole.shape[0])] += self.number
-        return (whole + whole.T) / 2
+        both: Vector = whole + whole.T
+        both *= 0.5
+        return both
 
 
 def level_of(prepared: Prepared, evidence: Mapping[str, Any]) -> Level:

@@ -62,13 +62,15 @@ def largest_sum(values: Vector, count: int) -> Vector:
     return np.asarray(np.partition(values, size - count, axis=-1)[..., size - count :].sum(axis=-1))
 
 
-def largest_eigenvalue(matrix: Vector, doubt: float = 0.0, suggestion: float | None = None) -> float:
+def largest_eigenvalue(
+    matrix: Vector, doubt: float = 0.0, suggestion: float | None = None, *, spare: bool = False
+) -> float:
     """Bound λ_max of an exact symmetric matrix that differs from this one by at most `doubt` in norm.
 
     If the Cholesky factorisation of τI − G runs to its end in floating point, then τI − G + Δ is positive
     semidefinite with ‖Δ‖ ≤ γ_{d+1}/(1 − γ_{d+1}) tr(τI − G) (Higham, theorem 10.3; Rump, Verification of positive
     definiteness, BIT 46, 2006), so λ_max(G) ≤ τ + ‖Δ‖. An eigenvalue routine only suggests τ, and for large matrices
-    a suggestion saves its time.
+    a suggestion saves its time. A matrix to `spare` is not there any more afterwards, which saves the memory of one.
     """
     size = matrix.shape[0]
     require(bool(np.isfinite(matrix).all()), "its numbers overflow")
@@ -83,10 +85,11 @@ def largest_eigenvalue(matrix: Vector, doubt: float = 0.0, suggestion: float | N
         span = max(abs(suggestion), float(np.abs(np.diagonal(matrix)).max()))
     span = max(span, float(np.finfo(float).tiny))
     margin = 4 * gamma(size + 8)
+    shifted = np.negative(matrix, out=matrix if spare else None)
+    own = np.diagonal(shifted).copy()
     for _ in range(60):
         level = suggestion + margin * span
-        shifted = -matrix
-        shifted[np.diag_indices(size)] += level
+        shifted[np.diag_indices(size)] = own + level
         try:
             finished = bool(np.isfinite(np.linalg.cholesky(shifted)).all())  # LAPACK may run on with NaN
         except np.linalg.LinAlgError:
@@ -97,6 +100,7 @@ def largest_eigenvalue(matrix: Vector, doubt: float = 0.0, suggestion: float | N
         rounding = gamma(size + 8) * 2 * float(np.abs(np.diagonal(shifted)).sum()) + gamma(2) * (abs(level) + span)
         return level + rounding + doubt
     if span_only:  # the suggestion was useless
-        return largest_eigenvalue(matrix, doubt)
+        shifted[np.diag_indices(size)] = own
+        return largest_eigenvalue(-shifted, doubt)
     require(False, "the largest eigenvalue could not be bounded")
     return math.inf

@@ -16,6 +16,7 @@ misses it by the errors of m and c, which are parts of what `columns` allows for
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -45,24 +46,27 @@ class ColumnSums:
     """
 
     def __init__(self, rows: int, size: int, missing: int | None) -> None:
-        self.rows, self._missing, self._left = rows, missing, size if rows <= MOST_ROWS else -1
+        self.rows, self._missing, self._left, self._fit = rows, missing, size, rows <= MOST_ROWS
+        self._lock = Lock()  # blocks may be read by several threads
         self.present, self.largest = np.full(size, rows), np.zeros(size)
         self.total, self.sizes, self.squares = (np.zeros(size, dtype=np.int64) for _ in range(3))
 
     @property
     def complete(self) -> bool:
         """Whether the sums are those of all columns."""
-        return self._left == 0
+        return self._fit and self._left == 0
 
     def add(self, columns: slice, stored: NDArray[Any]) -> None:
         """Add up a run of columns, unless they are no bytes, or a code may stand for a number like others."""
         missing = self._missing
+        if stored.dtype.itemsize != 1 or (missing is not None and stored.dtype.kind not in "iu"):
+            self._fit = False
+        if not self._fit:
+            return
         table, turned = laid_out(stored)
         holes, gaps = holes_in(table, turned, missing)
         if missing is not None and np.count_nonzero(table < 0) != (holes.size if missing < 0 else 0):
-            self._left = -1
-        if self._left < 0 or stored.dtype.itemsize != 1 or (missing is not None and stored.dtype.kind not in "iu"):
-            self._left = -1
+            self._fit = False
             return
         low, high = int(table.min()), int(table.max())
         wide = max(low * low, high * high) * self.rows >= EXACT
@@ -78,7 +82,8 @@ class ColumnSums:
             np.abs(numbers, out=numbers)
         self.sizes[columns] = ones @ numbers if low < 0 else self.total[columns]
         self.largest[columns] = numbers.max(axis=0)
-        self._left -= stored.shape[1]
+        with self._lock:
+            self._left -= stored.shape[1]
 
     def centred_squares(self) -> Vector:
         """Return the squared distance of every column from its mean, which rounds twice."""

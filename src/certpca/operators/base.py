@@ -249,6 +249,16 @@ class Operator(ABC):
         np.put_along_axis(panel, supports.T, loadings.T, axis=0)
         return np.ascontiguousarray(to_numpy(self.matmat(self.adopt(panel))).T)
 
+    def in_single_precision(self) -> "Operator":
+        """Return what is quicker for searches that only choose where to look closer.
+
+        Returns
+        -------
+        Operator
+            A copy in single precision where the matrix is at hand, else this one.
+        """
+        return self
+
     def quadratic_form(self, support: Indices, loadings: Vector) -> float:
         """Evaluate the variance captured by sparse loadings, in float64.
 

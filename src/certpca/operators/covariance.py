@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
@@ -79,6 +79,7 @@ class Covariance(Operator):
     """What dense and sparse data share: centring and scaling by rank-one corrections."""
 
     rows: int
+    _fresh: ClassVar[bool] = False  # whether raw columns are a copy that nobody else has
 
     def __init__(
         self,
@@ -271,7 +272,7 @@ class Covariance(Operator):
     def factor(self) -> Factor:
         """Give the standardised data themselves."""
         root = self._root
-        return Factor(self.rows, self.size, lambda columns, dtype: self._standardised(columns, dtype) / root)
+        return Factor(self.rows, self.size, lambda columns, dtype: self._standardised(columns, dtype, root))
 
     def restrict(self, indices: Indices) -> Operator:
         """Copy the columns in their stored form."""
@@ -290,16 +291,26 @@ class Covariance(Operator):
     def _same_kind(self, *parts: Any) -> Self:
         return type(self)(*parts)
 
-    def _standardised(self, indices: Indices | slice, dtype: Any) -> Array:
+    def _standardised(self, indices: Indices | slice, dtype: Any, root: float = 1.0) -> Array:
         raw = self._raw_columns(indices, dtype if self._fits_single else self.xp.float64)
         mean = self._like(self._columns.mean[indices], raw)
         weight = self._like(self._columns.weight[indices], raw)
-        return self.xp.astype((raw - mean[None, :]) * weight[None, :], dtype, copy=False)
+        if not (self._fresh and isinstance(raw, np.ndarray)):
+            made = self.xp.astype((raw - mean[None, :]) * weight[None, :], dtype, copy=False)
+            return made if root == 1.0 else made / root
+        raw -= mean  # in place: new pages cost more than this
+        raw *= weight
+        made = raw.astype(dtype, copy=False)
+        if root != 1.0:
+            made /= root
+        return made
 
 
 @final
 class DenseCovariance(Covariance):
     """Dense data of any array library and any real type; int8 stays int8."""
+
+    _fresh: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -29,6 +29,18 @@ class ExplicitOperator(Operator):
         """One dense product."""
         return self.xp.astype(self._matrix, panel.dtype, copy=False) @ panel
 
+    def images(self, supports: Indices, loadings: Vector) -> Vector:
+        """Multiply from the left where all is at hand: nothing has to be turned round."""
+        if not is_host(self._matrix):
+            return super().images(supports, loadings)
+        panel = np.zeros((supports.shape[0], self.size), dtype=self._matrix.dtype)
+        panel[np.arange(supports.shape[0])[:, None], supports] = loadings
+        return np.asarray(panel @ self._matrix)
+
+    def in_single_precision(self) -> Operator:
+        """Copy the matrix."""
+        return ExplicitOperator(self.xp.astype(self._matrix, self.xp.float32), self.names, self.description)
+
     def columns(self, indices: Indices) -> Array:
         """Gather."""
         return self.xp.take(self._matrix, self.xp.asarray(indices, device=self.device), axis=1)

@@ -10,6 +10,7 @@ from certpca.runtime.arrays import Array, namespace
 from certpca.runtime.limits import limits
 
 WIDEST = 8192  # columns of a block: few enough to keep several workers busy
+MODERATE_BYTES = 32 << 20  # of a block, counted in float64, that is made for one product
 
 
 def column_bounds(depth: int, size: int, block_bytes: int | None = None) -> tuple[slice, ...]:
@@ -133,4 +134,5 @@ class Factor:
         return reduce(operator.add, parts)
 
     def _moderate(self, dtype: Any) -> Iterator[tuple[slice, Array]]:
-        return ((columns, self.block(columns, dtype)) for columns in column_bounds(self.depth, self.size))
+        bounds = column_bounds(self.depth, self.size, MODERATE_BYTES)
+        return ((columns, self.block(columns, dtype)) for columns in bounds)

@@ -88,6 +88,9 @@ def top_k(values: NDArray[Any], count: int) -> Indices:
     if count >= values.size:
         return np.arange(values.size)
     level = np.partition(values, values.size - count)[values.size - count]
+    chosen: Indices = (values >= level).nonzero()[0]
+    if chosen.size == count:  # no ties to decide
+        return chosen
     above = np.flatnonzero(values > level)
     level_with = np.flatnonzero(values == level)[: count - above.size]
     return np.sort(np.concatenate([above, level_with]))

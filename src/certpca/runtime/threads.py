@@ -23,6 +23,7 @@ Made = TypeVar("Made")
 SLOTS = 2  # for each thread: parts that are read and not yet done
 WORTH_BLAS_THREADS = 1e9  # multiplications of a product that is shared by threads of BLAS
 TINY_DATA, WORTH_THREADS = 500, 4e6  # numbers of a matrix between which threads of BLAS wait more than they work
+MANY_CORES = 8  # from which threads of BLAS, which wait busily, are in the way of others
 CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 RUNS = 4  # for each thread, so that those with much to do do not keep the others waiting
 
@@ -88,6 +89,17 @@ def threads_for(numbers: float, worth: float = WORTH_THREADS) -> Iterator[None]:
     """
     if TINY_DATA < numbers < worth:
         with _BLAS.at_most(1):
+            yield
+    else:
+        yield
+
+
+@contextmanager
+def threads_beside_readers(numbers: float) -> Iterator[None]:
+    """Leave half of many cores to threads that prepare what BLAS multiplies, as the checker has: all would wait."""
+    cores = _cores()
+    if cores >= MANY_CORES and numbers >= WORTH_THREADS:
+        with _BLAS.at_most(cores // 2):
             yield
     else:
         yield

@@ -44,12 +44,15 @@ class SwapSearch:
         self._operator = operator
         self._diagonal = diagonal
         self._late = late
+        self._sorted: Indices | None = None
         self._settle(support, *leading_on_support(operator, support, late=late))
 
     @property
     def support(self) -> Indices:
         """The support, sorted."""
-        return np.sort(self._members)
+        if self._sorted is None:
+            self._sorted = np.sort(self._members)
+        return self._sorted
 
     @property
     def loadings(self) -> Vector:
@@ -64,6 +67,7 @@ class SwapSearch:
     def _settle(self, members: Indices, objective: float, loadings: Vector) -> None:
         self._members, self.objective, self._loadings = members, objective, loadings
         self._image: Vector | None = None
+        self._sorted = None
 
     def image(self) -> Vector:
         """Return Ax for the loadings x, from one product for as long as they stay."""
@@ -76,7 +80,7 @@ class SwapSearch:
         """Move to the largest entries of the image; keep the move only if the objective rises."""
         image = self.image()
         support = top_k(np.abs(image), self.width)
-        if np.array_equal(support, self.support):
+        if (support == self.support).all():
             return False
         objective, loadings = leading_on_support(self._operator, support, start=image[support], late=self._late)
         if objective <= self.objective * (1 + GAIN_TOLERANCE):

@@ -29,7 +29,7 @@ class Runners:
     def thresholded(cls, images: Vector, sparsity: int) -> Self:
         """Keep the largest entries of each row of images."""
         supports = largest_in_rows(np.abs(images), sparsity)
-        loadings = np.take_along_axis(images, supports, axis=1).astype(np.float64, copy=False)
+        loadings = at_places(images, supports).astype(np.float64, copy=False)
         lengths = np.sqrt(np.einsum("ij,ij->i", loadings, loadings))
         return cls(supports, loadings / np.maximum(lengths, np.finfo(float).tiny)[:, None])
 
@@ -55,6 +55,12 @@ class Arrival:
     support: Indices
 
 
+def at_places(table: Vector, places: Indices) -> Vector:
+    """Return the entries of each row at the places of that row."""
+    found: Vector = table[np.arange(places.shape[0])[:, None], places]
+    return found
+
+
 def largest_in_rows(values: Vector, count: int) -> Indices:
     """Return the sorted places of the largest values of each row; ties go to the lower place.
 
@@ -70,10 +76,10 @@ def largest_in_rows(values: Vector, count: int) -> Indices:
         return np.tile(np.arange(size), (rows, 1))
     level = np.partition(values, size - count, axis=1)[:, size - count, None]
     chosen = values >= level
-    tied = np.flatnonzero(chosen.sum(axis=1) != count)
-    for row in tied:
-        chosen[row] = False
-        chosen[row, top_k(values[row], count)] = True
+    if np.count_nonzero(chosen) != rows * count:
+        for row in np.flatnonzero(chosen.sum(axis=1) != count):  # ties
+            chosen[row] = False
+            chosen[row, top_k(values[row], count)] = True
     return np.nonzero(chosen)[1].reshape(rows, count)
 
 
@@ -121,7 +127,7 @@ class Race:
             if len(runners) == 0:
                 return
             images = self._operator.images(runners.supports, runners.loadings)
-            values = np.einsum("ij,ij->i", runners.loadings, np.take_along_axis(images, runners.supports, axis=1))
+            values = np.einsum("ij,ij->i", runners.loadings, at_places(images, runners.supports))
             self._note(runners, values)
             before, top = top, self.best[0].value
             flat = len(runners) <= self._finalists and top <= before * (1 + FLAT)
@@ -143,11 +149,7 @@ class Race:
         """Return those on supports where nobody was before: starts that met are followed once, those that stay end."""
         supports = np.ascontiguousarray(runners.supports)
         keys: list[Any] = supports.view(np.dtype((np.void, supports.itemsize * supports.shape[1]))).ravel().tolist()
-        first = []
-        for row, key in enumerate(keys):
-            if key not in seen:
-                seen.add(key)
-                first.append(row)
+        first = [row for row, key in enumerate(keys) if key not in seen and not seen.add(key)]  # type: ignore[func-returns-value]
         return runners if len(first) == len(keys) else runners.take(np.array(first, dtype=np.intp))
 
 

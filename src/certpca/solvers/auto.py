@@ -187,8 +187,9 @@ class Auto:
             pairs = replace(pairs, vectors=pairs.vectors[among])
         else:
             among = np.arange(operator.size)
-        race = self._race(operator, sparsity, frugal=frugal)
-        race.run(self._starts(operator, sparsity, pairs, diagonal, rng, frugal=frugal), self.rounds, progress)
+        rough = operator.in_single_precision() if _small(operator) and operator.size > SOLVED_EXACTLY else operator
+        race = self._race(rough, sparsity, frugal=frugal)
+        race.run(self._starts(rough, sparsity, pairs, diagonal, rng, frugal=frugal), self.rounds, progress)
         found = [arrival.support for arrival in race.best]
         if among.size < whole and _small(operator):  # most of the way costs next to nothing here
             found = [search.support for search in self._polished(operator, found, diagonal, progress)]
@@ -302,12 +303,12 @@ def _times_more(operator: Operator) -> int:
 
 def _apart(supports: list[Indices], alike: int) -> list[int]:
     """Return the places of those that differ from all before them in more than one feature in so many."""
-    kept: list[int] = []
+    kept: dict[int, set[int]] = {}
     for place, support in enumerate(supports):
-        near = support.size - support.size // alike
-        if all(np.intersect1d(support, supports[other], assume_unique=True).size < near for other in kept):
-            kept.append(place)
-    return kept
+        near, own = support.size - support.size // alike, set(support.tolist())
+        if all(len(own & other) < near for other in kept.values()):
+            kept[place] = own
+    return list(kept)
 
 
 def _formed(operator: Operator) -> Operator:

@@ -1,5 +1,6 @@
 """Check a certificate against data with the independent checker."""
 
+import math
 from dataclasses import replace
 from typing import Any, Unpack, overload
 
@@ -10,6 +11,7 @@ from certpca.results.certificate import Certificate, Source
 from certpca.results.errors import CertificateError
 from certpca.results.proof import Proof, SetProof
 from certpca.results.set_certificate import SetCertificate
+from certpca.runtime.threads import threads_beside_readers
 from certpca.verbs.exactly import ARITHMETIC, confirm_exactly
 from certpca.verbs.validation import named_arguments
 
@@ -68,7 +70,8 @@ def verify(
     """
     source = data.source() if isinstance(data, Operator) else _source(certificate, data)
     before = getattr(source.values, "passes", 0.0)
-    proof = check(certificate, source, expected)
+    with threads_beside_readers(float(math.prod(source.values.shape))):
+        proof = check(certificate, source, expected)
     if isinstance(proof, Proof) and (walks := getattr(source.values, "passes", 0.0) - before):
         proof = replace(proof, details={"walks": round(float(walks), 3)})
     if not exact:

@@ -11,6 +11,7 @@ from certpca.runtime.arrays import Array, Vector, namespace, to_vector
 from certpca.runtime.limits import limits
 
 LARGEST_HELD_BYTES = 6 << 30
+SMALL_BYTES, TIMES_THE_DATA = 16 << 20, 1.5  # of a copy on the host that is made all the same
 
 
 class Features(ABC):
@@ -98,9 +99,20 @@ class WalkedFeatures(Features):
 def features_of(operator: Operator) -> Features:
     """Hold the features where they fit, in the sample space that the checker will use."""
     depth = dual_depth(operator)
-    if depth > limits().largest_factored or 4 * depth * operator.size > LARGEST_HELD_BYTES:
+    copy = 4 * depth * operator.size
+    if depth > limits().largest_factored or copy > LARGEST_HELD_BYTES or _much_larger(copy, operator):
         return WalkedFeatures(operator)
     return HeldFeatures(operator)
+
+
+def _much_larger(copy: int, operator: Operator) -> bool:
+    """Say whether a copy would take much more memory than dense data on the host: bytes are converted as quickly."""
+    source = operator.undeflated.source()
+    values = source.values
+    if operator.undeflated is not operator or source.kind != "data" or not isinstance(values, np.ndarray):
+        return False
+    few_rows = values.shape[0] <= operator.size  # else the sample space is not that of the data
+    return few_rows and copy > max(SMALL_BYTES, TIMES_THE_DATA * values.nbytes)
 
 
 def _combined(rows: Array, panel: Array) -> Array:

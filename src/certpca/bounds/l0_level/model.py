@@ -23,7 +23,17 @@ from certpca.bounds.l0_level.priced import Frame, Solved, priced_derivatives, pr
 from certpca.bounds.l0_level.secular import derivatives, factors
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_vector
 
+ROWS = 4096  # of a table that are converted at a time
 NEGLIGIBLE = 1e-9  # share of an eigenvector in the softmax
+
+
+def _row_squares(table: Array) -> Array:
+    """Return the squared lengths of rows in float64, some rows at a time: a wide copy of all takes much memory."""
+    xp, found = namespace(table), []
+    for start in range(0, table.shape[0], ROWS):
+        wide = xp.astype(table[start : min(start + ROWS, table.shape[0]), :], xp.float64)
+        found.append(xp.sum(wide * wide, axis=1))
+    return found[0] if len(found) == 1 else xp.concat(found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,8 +143,7 @@ class Model:
             if width == self.directions:
                 left = xp.zeros_like(self._there(self.lengths))
             else:
-                part = xp.astype(self.along[:, :width], xp.float64)
-                left = self._there(self.lengths) - xp.sum(part * part, axis=1)
+                left = self._there(self.lengths) - _row_squares(self.along[:, :width])
                 left = xp.where(left > 0, left, xp.zeros_like(left))
             self._squares = {at: kept for at, kept in self._squares.items() if at == self.known}
             self._squares[width] = left

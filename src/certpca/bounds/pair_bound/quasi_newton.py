@@ -11,6 +11,7 @@ from certpca.runtime.arrays import Vector
 
 BACKTRACKS = 12
 SMALL_STEPS = 3
+MANY = 1 << 16  # numbers from which what is remembered is in single precision: it takes most of the memory
 
 
 def descend(
@@ -24,7 +25,8 @@ def descend(
 ) -> None:
     """Minimise until `stop` says so, the steps are used up, or three decreases in a row are within the tolerance."""
     value, gradient = function(point)
-    moves, changes = np.empty((memory, point.size)), np.empty((memory, point.size))
+    kind = np.float32 if point.size >= MANY else np.float64
+    moves, changes = np.empty((memory, point.size), dtype=kind), np.empty((memory, point.size), dtype=kind)
     weights, order, small = np.empty(memory), list[int](), 0
     for _ in range(steps):
         if stop(value):
@@ -48,8 +50,8 @@ def descend(
             order = []
             continue
         slot = order.pop(0) if len(order) == memory else len(order)
-        np.subtract(fresh, point, out=moves[slot])
-        np.subtract(fresh_gradient, gradient, out=changes[slot])
+        np.subtract(fresh, point, out=moves[slot], casting="same_kind")
+        np.subtract(fresh_gradient, gradient, out=changes[slot], casting="same_kind")
         curvature = float(moves[slot] @ changes[slot])
         if curvature > 1e-12 * float(changes[slot] @ changes[slot]):
             weights[slot] = 1 / curvature
@@ -63,13 +65,13 @@ def descend(
 
 
 def _direction(gradient: Vector, moves: Vector, changes: Vector, weights: Vector, order: list[int]) -> Vector:
-    direction, factors = -gradient, {}
+    direction, factors = np.negative(gradient, dtype=moves.dtype), {}
     for slot in reversed(order):
-        factors[slot] = weights[slot] * (moves[slot] @ direction)
+        factors[slot] = float(weights[slot] * (moves[slot] @ direction))
         direction -= factors[slot] * changes[slot]
     if order:
         newest = order[-1]
-        direction *= 1 / (weights[newest] * (changes[newest] @ changes[newest]))
+        direction *= 1 / float(weights[newest] * (changes[newest] @ changes[newest]))
     for slot in order:
-        direction += (factors[slot] - weights[slot] * (changes[slot] @ direction)) * moves[slot]
-    return direction
+        direction += (factors[slot] - float(weights[slot] * (changes[slot] @ direction))) * moves[slot]
+    return direction.astype(np.float64, copy=False)

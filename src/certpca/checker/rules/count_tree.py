@@ -32,11 +32,11 @@ import numpy as np
 
 from certpca.checker.data import Prepared
 from certpca.checker.large_eigenvalues import largest_of
-from certpca.checker.level_factors import level_vectors
+from certpca.checker.level_factors import vectors_of_groups
 from certpca.checker.level_points import sum_of_duals
 from certpca.checker.levels import Level, level_of
 from certpca.checker.limits import LARGEST_FACTORED
-from certpca.checker.numbers import Indices, Vector, array_of, gamma, indices_of, require
+from certpca.checker.numbers import Indices, array_of, gamma, indices_of, require
 from certpca.checker.proved import Proved, bound_alone
 from certpca.results.certificate import Certificate
 from certpca.results.evidence_forms import Form, features, numbered, parts_of, triangle, up_to, within
@@ -134,17 +134,7 @@ def _bound(
     width = levels[0].matrix.shape[0]
     cubes = len(found) + 4.0 * len(levels)
     prepared.work.spend(float(size) * depth * (depth + 8.0 * width) + cubes * depth**3)
-
-    def duals(part: slice, block: Vector) -> tuple[Vector, float]:
-        z, stray = np.empty_like(block), 0.0
-        for label, level in enumerate(levels):
-            mine = np.flatnonzero(labels[part] == label)
-            if mine.size:
-                z[:, mine], more = level_vectors(block[:, mine], level)
-                stray += more
-        return z, stray * (1 + gamma(8))
-
-    total, doubt = sum_of_duals(prepared, duals)
+    total, doubt = sum_of_duals(prepared, lambda part, block: vectors_of_groups(block, levels, labels[part]))
     trace = float(np.trace(total)) * (1 + gamma(depth))
     formed, worst = [level.formed() for level in levels], 0.0
     for vertex in found:

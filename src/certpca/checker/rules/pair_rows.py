@@ -52,7 +52,7 @@ from certpca.results.evidence_forms import Form, features, numbered, parts_of, u
 
 SENTENCE = "bounds from all pairs of features, then a search tree over those that are left"
 MOST_ROWS = 2048  # of M
-ENTRIES = 1 << 24  # of the matrix in memory at a time, beside the rows of M
+ENTRIES = 1 << 21  # of the matrix in memory at a time, beside the rows of M
 KEPT_BYTES = 1 << 30  # of F that is prepared once and not once for every block of rows
 SMALLEST = 2.0**-300  # of α: far above where squares vanish
 ROWS = "rows"
@@ -178,18 +178,20 @@ class _Rows:
         self.shares[:, self.partners] = self.across**2 * halves
         largest = max(float((shares + np.abs(pull)).max()), float(self.shares.max()))
         self.shares[:, own] = shares + pull
-        entries = self.shares.copy()
-        entries[places, own] = -np.inf
-        entries.partition(self.size - k + 1, axis=1)
-        chosen = entries[:, self.size - k + 1 :]
-        self.last = chosen.min(axis=1)
-        self.sums = (lengths - shift) ** 2 / (4 * rest)
-        self.sums[own] = np.diagonal(shares) + chosen.sum(axis=1)
+        self.sums, self.last = (lengths - shift) ** 2 / (4 * rest), np.empty(own.size)
+        height = max(1, ENTRIES // self.size)
+        for start in range(0, own.size, height):
+            some = places[start : start + height]
+            entries = self.shares[some]
+            entries[np.arange(some.size), own[some]] = -np.inf
+            entries.partition(self.size - k + 1, axis=1)
+            chosen = entries[:, self.size - k + 1 :]
+            self.last[some] = chosen.min(axis=1)
+            self.sums[own[some]] = shares[some, some] + chosen.sum(axis=1)
         # All other rows.
         weights = np.full(self.size, 1 / (4 * rest))
         weights[own] = 1 / (2 * (alpha + rest))
         others = np.setdiff1d(np.arange(self.size), own)
-        height = max(1, ENTRIES // self.size)
         for start in range(0, others.size, height):
             wanted = others[start : start + height]
             self.sums[wanted] += blocks.largest(wanted, weights, k - 1, own, self.shares[:, wanted].T)
@@ -260,4 +262,7 @@ class _Blocks:
         rows *= weights
         rows[:, known] = entries
         rows[np.arange(wanted.size), wanted] = -1.0  # below every square
-        return largest_sum(rows, count)
+        if count == 0:
+            return np.zeros(wanted.size)
+        rows.partition(self._prepared.size - count, axis=1)
+        return np.asarray(rows[:, self._prepared.size - count :].sum(axis=1))
