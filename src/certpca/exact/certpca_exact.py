@@ -1628,12 +1628,16 @@ def priced_trees(problem: Problem, claim: SetClaim) -> int:
         require(all(x >= 0 for x in flat), "a price is negative")
         prices = [problem.fixed(x) if i in rest else 0 for i, x in enumerate(flat)]
         require(isinstance(slots, list) and len(slots) == len(different), "not every kind of component has a tree")
+        matrix, paid, shift, diagonal = problem.matrix, 0, 0, own
+        if part.has("directions") or part.has("shift"):
+            matrix, paid, shift = without_directions(problem, part)
+            diagonal = None
         value = {}
         for s, (sparsity, inside, may) in enumerate(different):
-            search = SearchTree(problem.matrix, own, sparsity, part.part(f"slot{s}"), bits, prices=prices)
+            search = SearchTree(matrix, diagonal, sparsity, part.part(f"slot{s}"), bits, prices=prices)
             search.run(slots[s], inside, may)
-            value[sparsity, inside, may] = search.worst
-        worst = max(worst, moved + sum(prices) + sum(value[x] for x in kinds))
+            value[sparsity, inside, may] = search.worst - shift
+        worst = max(worst, moved + paid + sum(prices) + sum(value[x] for x in kinds))
     return worst + r * max(problem.epsilon, problem.error)
 
 
@@ -1643,14 +1647,21 @@ def exchange(matrix: Matrix, i: int, j: int) -> int:
     return abs(matrix[i][i] - matrix[j][j]) + 2 * others
 
 
-def matrix_prices(problem: Problem, claim: SetClaim) -> int:
-    """Prices of directions of loadings."""
-    n, evidence, k = problem.size, claim.evidence, claim.sparsities
+def without_directions(problem: Problem, evidence: Evidence) -> tuple[Matrix, int, int]:
+    """Return A − M + cI, tr M and c for prices M = VVᵀ of directions of loadings."""
+    n = problem.size
     rows = [[fix(x, problem.h) for x in row] for row in evidence.get("directions", n, None).rows()]
     shift = problem.fixed(evidence.number("shift"))
     matrix = plus(problem.matrix, gram(rows), -1)
     for i in range(n):
         matrix[i][i] += shift
+    return matrix, sum(int(dot(row, row)) for row in rows), shift
+
+
+def matrix_prices(problem: Problem, claim: SetClaim) -> int:
+    """Prices of directions of loadings."""
+    evidence, k = claim.evidence, claim.sparsities
+    matrix, paid, shift = without_directions(problem, evidence)
     different = list(dict.fromkeys(k))
     require(isinstance(claim.tree, list) and len(claim.tree) == len(different), "not every sparsity has a tree")
     value = {}
@@ -1658,7 +1669,6 @@ def matrix_prices(problem: Problem, claim: SetClaim) -> int:
         search = SearchTree(matrix, None, sparsity, evidence.part(f"slot{s}"), 2 * problem.h)
         search.run(claim.tree[s])
         value[sparsity] = search.worst - shift
-    paid = sum(int(dot(row, row)) for row in rows)
     return paid + sum(value[x] for x in k) + len(k) * problem.error
 
 
@@ -1772,7 +1782,7 @@ ALL = ("disjoint", "orthogonal", "uncorrelated", "shared")
 SET_RULES: dict[str, tuple[Callable[[Problem, SetClaim], int], str, tuple[str, ...]]] = {
     "sum-of-singles": (sum_of_singles, ".*", ALL),
     "sum-of-singles-random": (sum_of_singles, ".*", ALL),
-    "priced-trees": (priced_trees, f"leaf{NUMBER}_(prices|slot{NUMBER}_({POINT}))", ("disjoint",)),
+    "priced-trees": (priced_trees, f"leaf{NUMBER}_(prices|directions|shift|slot{NUMBER}_({POINT}))", ("disjoint",)),
     "matrix-prices": (matrix_prices, f"directions|shift|slot{NUMBER}_({POINT})", ("orthogonal", "disjoint", "shared")),
     "shared-level": (set_levels, f"{LEVEL}|lifted", ("shared",)),
     "uncorrelated-level": (set_levels, f"{LEVEL}|lifted", ("uncorrelated", "shared")),
