@@ -118,7 +118,8 @@ class RandomParts:
         own: dict[str, Any] = {"prices": prices}
         matrix = self.matrix
         if rng.random() < 0.4:
-            directions = rng.standard_normal((size, int(rng.integers(1, 4)))) * np.sqrt(largest) * rng.choice([1e-3, 0.3])
+            share = rng.choice([1e-3, 0.3])
+            directions = rng.standard_normal((size, int(rng.integers(1, 4)))) * np.sqrt(largest) * share
             shift = float(rng.choice([0.0, largest, 3 * largest]))
             own |= {"directions": directions, "shift": np.float64(shift)}
             matrix = np.nan_to_num(matrix - directions @ directions.T + shift * np.eye(size))

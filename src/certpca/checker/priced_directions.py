@@ -1,7 +1,7 @@
 """A matrix M = VVᵀ of prices for directions of loadings, and what it leaves of a matrix: A − M + cI.
 
-If the x_t are orthonormal then Σ_t x_tx_tᵀ ⪯ I, so Σ_t x_tᵀMx_t ≤ tr M. M is semidefinite by its form; A − M need not be,
-and c is added so that values that count are positive.
+If the x_t are orthonormal then Σ_t x_tx_tᵀ ⪯ I, so Σ_t x_tᵀMx_t ≤ tr M. M is semidefinite by its form; A − M need not
+be, and c is added so that values that count are positive.
 
 Allowance. V is what is stored, up to a factor that rounds, and M is exactly VVᵀ of that; the product and the
 differences round by γ_m‖V‖² + γ(‖A‖ + ‖V‖² + c), and the trace of M by γ_nm.

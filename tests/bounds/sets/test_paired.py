@@ -15,7 +15,7 @@ def blocks(rng: np.random.Generator, size: int, wide: int) -> np.ndarray:
     """Return correlations of features in blocks, the first ones the strongest."""
     strength = np.repeat(np.linspace(0.9, 0.4, size // wide), wide)
     factors = rng.standard_normal((400, size // wide)).repeat(wide, axis=1)
-    return np.corrcoef((factors * strength + rng.standard_normal((400, size)) * (1 - strength)).T)
+    return np.asarray(np.corrcoef((factors * strength + rng.standard_normal((400, size)) * (1 - strength)).T))
 
 
 def leading(matrix: np.ndarray, supports: list[np.ndarray]) -> np.ndarray:
@@ -30,7 +30,7 @@ def best_of_blocks(matrix: np.ndarray, sparsities: tuple[int, ...], wide: int) -
 
     def value(order: tuple[int, ...]) -> float:
         return sum(
-            np.linalg.eigvalsh(matrix[np.ix_(own, own)])[-1]
+            float(np.linalg.eigvalsh(matrix[np.ix_(own, own)])[-1])
             for own in (wide * block + np.arange(k) for block, k in zip(order, sparsities, strict=True))
         )
 
@@ -62,9 +62,7 @@ def test_prices_of_features_do_not_make_it_worse() -> None:
 
 
 @pytest.mark.parametrize("problem", ["disjoint", "orthogonal"])
-def test_the_certificate_is_confirmed(
-    rng: np.random.Generator, problem: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_certificate_is_confirmed(rng: np.random.Generator, problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paired_prices, "FROM", 0)
     operator = certpca.from_matrix(blocks(rng, 8, 4))
     certificate = certpca.decompose(operator, 2, 4, together=problem, certify=True, target_gap=0.05).certificate

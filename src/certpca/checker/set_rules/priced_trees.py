@@ -9,8 +9,9 @@ it each component has features I_t that it must have and others, R_t, that it ma
 
     bound of the part  =  Σ_{i∈R} w_i + Σ_t max over I_t ⊂ S ⊂ I_t ∪ R_t, |S| ≤ k_t, of [λ_max(A_SS) − Σ_{i∈S∩R_t} w_i],
 
-and the result is the largest bound of a part. A leaf may also have prices of directions, M ⪰ 0, as disjoint supports are
-orthogonal: then A − M takes the place of A, and tr M is added. The tree is a list of parts, the first of which is the whole:
+and the result is the largest bound of a part. A leaf may also have prices of directions, M ⪰ 0, as disjoint supports
+are orthogonal: then A − M takes the place of A, and tr M is added. The tree is a list of parts, the first of which is
+the whole:
 
     {"split": i, "none": m, "into": [[t, n], …]}   Feature i is free. It goes to no component (part m), or to component
                                                    t (part n). Components with the same k, I and R are alike, so one of
@@ -22,14 +23,14 @@ orthogonal: then A − M takes the place of A, and tr M is added. The tree is a 
     {"leaf": j, "slots": […]}                      Prices are in the evidence, `leaf<j>_prices`; for every kind of
                                                    component, in the order in which they are met, there is a search tree
                                                    (`checker/support_tree`), whose arrays begin with `leaf<j>_slot<s>_`.
-                                                   With `leaf<j>_directions` and `leaf<j>_shift` these are for A − M + cI
-                                                   (`checker/priced_directions`), which adds c to every value.
+                                                   With `leaf<j>_directions` and `leaf<j>_shift` they are for
+                                                   A − M + cI (`checker/priced_directions`), which adds c to all.
 
 Proof: docs/mathematics.md, 11.2, 11.3 and 11.5.
 
-Allowance. That of the search trees and of `priced_directions`; sums of prices and bounds round by γ. Twins need not be equal: exchanging i and j
-changes what two components capture by at most ‖A − PAP‖ ≤ |A_ii − A_jj| + 2Σ_l |A_il − A_jl|, l ≠ i, j, each. That is
-added to the bounds of part n and of all its parts.
+Allowance. That of the search trees and of `priced_directions`; sums of prices and bounds round by γ. Twins need not be
+equal: exchanging i and j changes what two components capture by at most ‖A − PAP‖ ≤ |A_ii − A_jj| + 2Σ_l |A_il − A_jl|,
+l ≠ i, j, each. That is added to the bounds of part n and of all its parts.
 """
 
 from collections.abc import Mapping

@@ -7,6 +7,7 @@ chosen: so no direction, and no feature, is used more than once in the end, by t
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -96,7 +97,7 @@ class Descent:
 
         def smoothed(packed: Vector) -> tuple[float, Vector]:
             nonlocal best, found
-            parts = [packed[low:high] for low, high in zip(places, places[1:], strict=False)]
+            parts = [packed[low:high] for low, high in pairwise(places)]
             directions = SCALE * parts[0].reshape(size, width)
             roots = SCALE * parts[1]
             prices = None if start.prices is None else roots**2

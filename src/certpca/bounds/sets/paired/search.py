@@ -67,12 +67,12 @@ class PairedSearch:
         trace = float(np.diagonal(self.descent.matrix)[support].sum())
         return max((trace - captured) / max(support.size - 1, 1), 0.0)
 
-    def certificate(self) -> tuple[list[dict[str, Any]] | list[Any], dict[str, Any]]:
+    def certificate(self) -> tuple[list[Any], dict[str, Any]]:
         """Return the tree and the evidence: of one leaf where features have prices, else of directions alone."""
         at = self.at
         # With this c, A − M + cI is semidefinite.
         shift = self.unit * float(np.linalg.norm(at.directions, 2) ** 2)
-        own = {"directions": at.directions * math.sqrt(self.unit), "shift": np.float64(shift)}
+        own: dict[str, Any] = {"directions": at.directions * math.sqrt(self.unit), "shift": np.float64(shift)}
         scale = 2.0 ** math.frexp(self.largest + shift)[1]
         factor = self.unit / scale
         slots: list[Any] = []
