@@ -116,10 +116,17 @@ class RandomParts:
         share = rng.choice([0.0, 0.1, 0.5, 1.0, 1e-9, 1e-300])
         prices = np.abs(rng.choice([rng.standard_normal(size), rng.integers(0, 2, size) * 1.0])) * largest * share
         own: dict[str, Any] = {"prices": prices}
+        matrix = self.matrix
+        if rng.random() < 0.4:
+            share = rng.choice([1e-3, 0.3])
+            directions = rng.standard_normal((size, int(rng.integers(1, 4)))) * np.sqrt(largest) * share
+            shift = float(rng.choice([0.0, largest, 3 * largest]))
+            own |= {"directions": directions, "shift": np.float64(shift)}
+            matrix = np.nan_to_num(matrix - directions @ directions.T + shift * np.eye(size))
         trees = []
         for slot, (sparsity, held, free) in enumerate(dict.fromkeys(kinds)):
             best = tuple(sorted({*held, *free[: max(sparsity - len(held), 0)]})) or (0,)
-            made = RandomTree(rng, self.matrix, sparsity, best, inside=held, free=free, fewer=True)
+            made = RandomTree(rng, matrix, sparsity, best, inside=held, free=free, fewer=True)
             trees.append(flat(made.tree))
             own |= within(f"slot{slot}", made.evidence)
         self.evidence |= within(f"leaf{leaf}", own)

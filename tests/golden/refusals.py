@@ -402,6 +402,14 @@ TAMPERED = (
         array("leaf0_prices", lambda values: first(values, -1.0)),
     ),
     Tampered(
+        "negative-shift",
+        "priced-directions",
+        "the shift of what directions leave is negative",
+        "evidence",
+        "negative",
+        array("leaf0_shift", lambda values: np.float64(-1.0)),
+    ),
+    Tampered(
         "forgotten-component",
         "priced-trees",
         "a split gives the feature to no component",

@@ -19,6 +19,7 @@ from certpca.bounds.makers import pair_rows, pair_rows_later, search_tree
 from certpca.bounds.proving import ROUNDED_UP, Prover
 from certpca.bounds.sdp import solve as relaxation_solver
 from certpca.bounds.sets.makers import priced_regions as regions_of_directions
+from certpca.bounds.sets.paired.search import PairedSearch
 from certpca.bounds.sets.search import SetSearch
 from certpca.checker import examine, fingerprint
 from certpca.checker.matrix import in_words
@@ -268,6 +269,21 @@ def priced_ways(values: np.ndarray) -> SetCertificate:
     return replace(draft, upper_bound=proof.claimable * (1 + ROUNDED_UP), objective=proof.objective)
 
 
+def priced_directions(values: np.ndarray) -> SetCertificate:
+    """Return prices of features and of directions in one leaf."""
+    plain = _set("priced-trees", 2, [3, 2], "disjoint")(values)
+    assert isinstance(plain, SetCertificate)
+    loadings = np.zeros((values.shape[1], 2))
+    for column, support, own in zip(loadings.T, plain.supports, plain.loadings, strict=True):
+        column[support] = own
+    search = PairedSearch(exact_matrix(covariance(values)), (3, 2), loadings, lambda: False, apart=True)
+    search.run(0.0)
+    tree, evidence = search.certificate()
+    draft = replace(plain, evidence=evidence, tree=tree, upper_bound=np.inf)
+    proof = examine(draft, covariance(values))
+    return replace(draft, upper_bound=proof.claimable * (1 + ROUNDED_UP), objective=proof.objective)
+
+
 # --- the list ---------------------------------------------------------------------------------------------------------
 
 
@@ -442,6 +458,7 @@ VALID = (
     Valid("table", "table.csv", "a table of text", _certify("search-tree", 2)),
     Valid("priced-trees", "tall.npy", "disjoint supports", _set("priced-trees", 2, [3, 2], "disjoint")),
     Valid("priced-trees-ways", "tall.npy", "a split, and every leaf at prices, by hand", priced_ways),
+    Valid("priced-directions", "tall.npy", "disjoint supports, with prices of directions", priced_directions),
     Valid("matrix-prices", "tall.npy", "orthogonal loadings", _set("matrix-prices", 2, 6, "orthogonal")),
     Valid("shared-level", "wide.npy", "one choice of features", _set("shared-level", 2, 4, "shared", few_features=8)),
     Valid(

@@ -1583,8 +1583,7 @@ def sum_of_singles(problem: Problem, claim: SetClaim) -> int:
 
 def priced_trees(problem: Problem, claim: SetClaim) -> int:
     """Prices of features, and what each component gains beyond them, for parts of all ways to share features."""
-    n, k, r, bits = problem.size, claim.sparsities, len(claim.sparsities), 2 * problem.h
-    tree, own = claim.tree, [problem.product_of_factor[i][i] for i in range(n)]
+    n, k, r, tree = problem.size, claim.sparsities, len(claim.sparsities), claim.tree
     require(isinstance(tree, list) and 0 < len(tree) <= NODES, "the tree is not a list of parts")
     worst, used = 0, {0}
     empty: frozenset[int] = frozenset()
@@ -1623,18 +1622,30 @@ def priced_trees(problem: Problem, claim: SetClaim) -> int:
         leaf, slots = whole(node.get("leaf"), 0, NODES, "leaf"), node.get("slots")
         if any(len(has) > x for x, has, _ in kinds):
             continue
-        part = claim.evidence.part(f"leaf{leaf}")
-        flat = part.get("prices", n).flat
-        require(all(x >= 0 for x in flat), "a price is negative")
-        prices = [problem.fixed(x) if i in rest else 0 for i, x in enumerate(flat)]
-        require(isinstance(slots, list) and len(slots) == len(different), "not every kind of component has a tree")
-        value = {}
-        for s, (sparsity, inside, may) in enumerate(different):
-            search = SearchTree(problem.matrix, own, sparsity, part.part(f"slot{s}"), bits, prices=prices)
-            search.run(slots[s], inside, may)
-            value[sparsity, inside, may] = search.worst
-        worst = max(worst, moved + sum(prices) + sum(value[x] for x in kinds))
+        worst = max(worst, moved + priced_leaf(problem, claim.evidence.part(f"leaf{leaf}"), slots, kinds, rest))
     return worst + r * max(problem.epsilon, problem.error)
+
+
+Kind = tuple[int, frozenset[int], frozenset[int]]  # how many a component may have, what it has, what else it may have
+
+
+def priced_leaf(problem: Problem, part: Evidence, slots: Any, kinds: list[Kind], rest: frozenset[int]) -> int:
+    """Add up prices of features, and of directions, and what components gain beyond them."""
+    different, flat = list(dict.fromkeys(kinds)), part.get("prices", problem.size).flat
+    require(all(x >= 0 for x in flat), "a price is negative")
+    prices = [problem.fixed(x) if i in rest else 0 for i, x in enumerate(flat)]
+    require(isinstance(slots, list) and len(slots) == len(different), "not every kind of component has a tree")
+    matrix, paid, shift = problem.matrix, 0, 0
+    diagonal: list[int] | None = [problem.product_of_factor[i][i] for i in range(problem.size)]
+    if part.has("directions") or part.has("shift"):
+        matrix, paid, shift = without_directions(problem, part)
+        diagonal = None
+    value = {}
+    for s, (sparsity, inside, may) in enumerate(different):
+        search = SearchTree(matrix, diagonal, sparsity, part.part(f"slot{s}"), 2 * problem.h, prices=prices)
+        search.run(slots[s], inside, may)
+        value[sparsity, inside, may] = search.worst - shift
+    return paid + sum(prices) + sum(value[x] for x in kinds)
 
 
 def exchange(matrix: Matrix, i: int, j: int) -> int:
@@ -1643,14 +1654,21 @@ def exchange(matrix: Matrix, i: int, j: int) -> int:
     return abs(matrix[i][i] - matrix[j][j]) + 2 * others
 
 
-def matrix_prices(problem: Problem, claim: SetClaim) -> int:
-    """Prices of directions of loadings."""
-    n, evidence, k = problem.size, claim.evidence, claim.sparsities
+def without_directions(problem: Problem, evidence: Evidence) -> tuple[Matrix, int, int]:
+    """Return A − M + cI, tr M and c for prices M = VVᵀ of directions of loadings."""
+    n = problem.size
     rows = [[fix(x, problem.h) for x in row] for row in evidence.get("directions", n, None).rows()]
     shift = problem.fixed(evidence.number("shift"))
     matrix = plus(problem.matrix, gram(rows), -1)
     for i in range(n):
         matrix[i][i] += shift
+    return matrix, sum(int(dot(row, row)) for row in rows), shift
+
+
+def matrix_prices(problem: Problem, claim: SetClaim) -> int:
+    """Prices of directions of loadings."""
+    evidence, k = claim.evidence, claim.sparsities
+    matrix, paid, shift = without_directions(problem, evidence)
     different = list(dict.fromkeys(k))
     require(isinstance(claim.tree, list) and len(claim.tree) == len(different), "not every sparsity has a tree")
     value = {}
@@ -1658,7 +1676,6 @@ def matrix_prices(problem: Problem, claim: SetClaim) -> int:
         search = SearchTree(matrix, None, sparsity, evidence.part(f"slot{s}"), 2 * problem.h)
         search.run(claim.tree[s])
         value[sparsity] = search.worst - shift
-    paid = sum(int(dot(row, row)) for row in rows)
     return paid + sum(value[x] for x in k) + len(k) * problem.error
 
 
@@ -1772,7 +1789,7 @@ ALL = ("disjoint", "orthogonal", "uncorrelated", "shared")
 SET_RULES: dict[str, tuple[Callable[[Problem, SetClaim], int], str, tuple[str, ...]]] = {
     "sum-of-singles": (sum_of_singles, ".*", ALL),
     "sum-of-singles-random": (sum_of_singles, ".*", ALL),
-    "priced-trees": (priced_trees, f"leaf{NUMBER}_(prices|slot{NUMBER}_({POINT}))", ("disjoint",)),
+    "priced-trees": (priced_trees, f"leaf{NUMBER}_(prices|directions|shift|slot{NUMBER}_({POINT}))", ("disjoint",)),
     "matrix-prices": (matrix_prices, f"directions|shift|slot{NUMBER}_({POINT})", ("orthogonal", "disjoint", "shared")),
     "shared-level": (set_levels, f"{LEVEL}|lifted", ("shared",)),
     "uncorrelated-level": (set_levels, f"{LEVEL}|lifted", ("uncorrelated", "shared")),

@@ -10,6 +10,7 @@ from certpca.runtime.budget import Progress
 from certpca.search.joint import find
 from certpca.search.joint.contenders import doubling
 from certpca.search.joint.find import find_together, rank_up_to
+from certpca.search.joint.shared import thresholded_rows
 from certpca.search.joint.stages import Budgets
 
 
@@ -50,6 +51,16 @@ def test_a_limit_leaves_a_whole_set(data: np.ndarray, monkeypatch: Any) -> None:
     progress = Progress(certpca.Budget(seconds=1e-6))
     loadings = find_together(certpca.from_data(data), "disjoint", Budgets((8, 8)), 0, progress)
     assert (loadings != 0).sum(axis=0).tolist() == [8, 8]
+
+
+def test_a_limit_leaves_a_shared_set_that_no_thresholding_betters(data: np.ndarray, monkeypatch: Any) -> None:
+    monkeypatch.setattr(find, "IN_MEMORY", 100)
+    operator, progress = certpca.from_data(data), Progress(certpca.Budget(seconds=1e-6))
+    loadings = find_together(operator, "shared", Budgets((40, 40, 40)), 0, progress)
+    images, support = np.asarray(operator.matmat(loadings)), np.flatnonzero(loadings.any(axis=1))
+    again = thresholded_rows(images, support, 40)
+    other = np.linalg.eigvalsh(operator.submatrix(np.sort(again)))[-3:].sum()
+    assert other <= _value(operator, loadings) * (1 + 1e-3)
 
 
 def test_budgets_double() -> None:

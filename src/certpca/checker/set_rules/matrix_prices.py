@@ -13,29 +13,22 @@ serves these problems too.
 
 Proof: docs/mathematics.md, 11.3.
 
-Allowance. V is what is stored, up to a factor that rounds, and M is exactly VVᵀ of that; the product and the
-differences round by γ_m‖V‖² + γ(‖A‖ + ‖V‖² + c), and the trace of M by γ_nm.
+Allowance. That of `priced_directions`; sums of bounds round by γ.
 """
-
-from typing import Any
 
 import numpy as np
 
 from certpca.checker.data import Prepared
-from certpca.checker.numbers import array_of, gamma, require
+from certpca.checker.numbers import gamma, require
+from certpca.checker.priced_directions import DIRECTIONS, remaining
 from certpca.checker.set_rules import SetProved
 from certpca.checker.support_tree import LARGEST_SEARCHED, TREE, SupportTree
-from certpca.results.evidence_forms import Form, features, numbered, parts_of, up_to, within
+from certpca.results.evidence_forms import numbered, parts_of, within
 from certpca.results.set_certificate import SetCertificate
 
 SENTENCE = "prices of directions, and search trees that bound what each component is worth at these"
 PROBLEMS = ("orthogonal", "disjoint", "shared")
-MOST_DIRECTIONS = 512
-EVIDENCE = {
-    "directions": Form("f", (features, up_to(MOST_DIRECTIONS)), degree=0.5),
-    "shift": Form("f", degree=1.0),
-    **within(numbered("slot"), TREE),
-}
+EVIDENCE = {**DIRECTIONS, **within(numbered("slot"), TREE)}
 
 
 def prove(prepared: Prepared, certificate: SetCertificate, objective: float) -> SetProved:
@@ -43,33 +36,14 @@ def prove(prepared: Prepared, certificate: SetCertificate, objective: float) -> 
     del objective
     size, sparsities, trees = prepared.size, certificate.sparsities, certificate.tree
     require(size <= LARGEST_SEARCHED, f"search trees are for up to {LARGEST_SEARCHED} features")
-    directions = array_of(certificate.evidence, "directions", 2) / np.sqrt(prepared.unit)
-    shift = float(array_of(certificate.evidence, "shift", 0)) / prepared.unit
-    require(directions.shape[0] == size and directions.shape[1] <= MOST_DIRECTIONS, "its directions have a wrong shape")
-    require(shift >= 0, "its shift is negative")
-    prepared.work.spend(float(size) ** 2 * (directions.shape[1] + 4))
-    dense = _rest(prepared, directions, shift)
+    dense, paid, shift = remaining(prepared, certificate.evidence, prepared.dense(np.arange(size)))
     slots = list(dict.fromkeys(sparsities))
     require(isinstance(trees, list) and len(trees) == len(slots), "it has not one tree for each sparsity")
     arrays = parts_of(certificate.evidence)
-    total = float((directions**2).sum()) * (1 + gamma(directions.size + 8))
-    largest = total
+    total = largest = paid
     for number, (sparsity, tree) in enumerate(zip(slots, trees, strict=True)):
         walked = SupportTree(prepared, arrays.get(f"slot{number}", {}), sparsity, dense=dense, of_data=False)
         walked.walk(tree)
         total += sparsities.count(sparsity) * (walked.bound - shift)
         largest += sparsities.count(sparsity) * (walked.bound + shift)
     return SetProved(max(total + gamma(4 * len(sparsities) + 16) * largest, 0.0))
-
-
-def _rest(prepared: Prepared, directions: Any, shift: float) -> tuple[Any, float]:
-    """Return A − M + cI and how far it is from the exact one in norm."""
-    matrix, slack = prepared.dense(np.arange(prepared.size))
-    weight = float((directions**2).sum()) * (1 + gamma(directions.size + 8))
-    product = directions @ directions.T
-    rest = matrix - (product + product.T) / 2
-    rest[np.diag_indices_from(rest)] += shift
-    sizes = float(np.linalg.norm(matrix)) * (1 + gamma(prepared.size**2 + 8)) + weight + shift
-    doubt = gamma(directions.shape[1] + 8) * weight + gamma(16) * sizes
-    require(bool(np.isfinite(rest).all()), "its numbers overflow")
-    return rest, (slack + doubt) * (1 + gamma(8))

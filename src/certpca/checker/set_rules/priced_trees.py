@@ -9,7 +9,9 @@ it each component has features I_t that it must have and others, R_t, that it ma
 
     bound of the part  =  Σ_{i∈R} w_i + Σ_t max over I_t ⊂ S ⊂ I_t ∪ R_t, |S| ≤ k_t, of [λ_max(A_SS) − Σ_{i∈S∩R_t} w_i],
 
-and the result is the largest bound of a part. The tree is a list of parts, the first of which is the whole:
+and the result is the largest bound of a part. A leaf may also have prices of directions, M ⪰ 0, as disjoint supports
+are orthogonal: then A − M takes the place of A, and tr M is added. The tree is a list of parts, the first of which is
+the whole:
 
     {"split": i, "none": m, "into": [[t, n], …]}   Feature i is free. It goes to no component (part m), or to component
                                                    t (part n). Components with the same k, I and R are alike, so one of
@@ -21,12 +23,14 @@ and the result is the largest bound of a part. The tree is a list of parts, the 
     {"leaf": j, "slots": […]}                      Prices are in the evidence, `leaf<j>_prices`; for every kind of
                                                    component, in the order in which they are met, there is a search tree
                                                    (`checker/support_tree`), whose arrays begin with `leaf<j>_slot<s>_`.
+                                                   With `leaf<j>_directions` and `leaf<j>_shift` they are for
+                                                   A − M + cI (`checker/priced_directions`), which adds c to all.
 
-Proof: docs/mathematics.md, 11.2 and 11.5.
+Proof: docs/mathematics.md, 11.2, 11.3 and 11.5.
 
-Allowance. That of the search trees; sums of prices and bounds round by γ. Twins need not be equal: exchanging i and j
-changes what two components capture by at most ‖A − PAP‖ ≤ |A_ii − A_jj| + 2Σ_l |A_il − A_jl|, l ≠ i, j, each. That is
-added to the bounds of part n and of all its parts.
+Allowance. That of the search trees and of `priced_directions`; sums of prices and bounds round by γ. Twins need not be
+equal: exchanging i and j changes what two components capture by at most ‖A − PAP‖ ≤ |A_ii − A_jj| + 2Σ_l |A_il − A_jl|,
+l ≠ i, j, each. That is added to the bounds of part n and of all its parts.
 """
 
 from collections.abc import Mapping
@@ -37,6 +41,7 @@ import numpy as np
 
 from certpca.checker.data import Prepared
 from certpca.checker.numbers import Vector, array_of, gamma, require
+from certpca.checker.priced_directions import DIRECTIONS, Remaining, remaining
 from certpca.checker.set_rules import SetProved
 from certpca.checker.support_tree import LARGEST_SEARCHED, TREE, SupportTree
 from certpca.results.evidence_forms import Form, features, numbered, parts_of, within
@@ -44,7 +49,10 @@ from certpca.results.set_certificate import SetCertificate
 
 SENTENCE = "prices of features, and search trees that bound what each component is worth at these"
 PROBLEMS = ("disjoint",)
-EVIDENCE = within(numbered("leaf"), {"prices": Form("f", (features,), degree=1.0), **within(numbered("slot"), TREE)})
+EVIDENCE = within(
+    numbered("leaf"),
+    {"prices": Form("f", (features,), degree=1.0), **DIRECTIONS, **within(numbered("slot"), TREE)},
+)
 
 Kind = tuple[int, frozenset[int], frozenset[int]]
 Dense = tuple[Vector, float]
@@ -159,13 +167,19 @@ def _leaf(prepared: Prepared, dense: Dense, part: _Part, evidence: Mapping[str, 
     prices[free] = stored[free] / prepared.unit
     slots = list(dict.fromkeys(part.kinds))
     require(isinstance(trees, list) and len(trees) == len(slots), "a leaf has not one tree for each kind of component")
-    arrays = parts_of(evidence)
-    total = float(prices.sum()) + part.exchanged
+    arrays, priced = parts_of(evidence), "directions" in evidence
+    require(priced == ("shift" in evidence), "a leaf has directions, or a shift, and not both")
+    own = remaining(prepared, evidence, dense) if priced else Remaining(dense, 0.0, 0.0)
+    total = largest = float(prices.sum()) + part.exchanged + own.paid
     for number, (kind, tree) in enumerate(zip(slots, trees, strict=True)):
         sparsity, inside, may = kind
         if len(inside) > sparsity:
             return 0.0  # there are no such components
-        walked = SupportTree(prepared, arrays.get(f"slot{number}", {}), sparsity, prices, dense)
+        slot = arrays.get(f"slot{number}", {})
+        walked = SupportTree(prepared, slot, sparsity, prices, own.dense, of_data=not priced)
         walked.walk(tree, np.array(sorted(inside), dtype=np.intp), np.array(sorted(may), dtype=np.intp))
-        total += part.kinds.count(kind) * walked.bound
-    return total * (1 + gamma(prepared.size + len(part.kinds) + 8))
+        total += part.kinds.count(kind) * (walked.bound - own.shift)
+        largest += part.kinds.count(kind) * (walked.bound + own.shift)
+    bound = total + gamma(prepared.size + 4 * len(part.kinds) + 16) * largest
+    require(bool(np.isfinite(bound)), "its numbers overflow")
+    return max(bound, 0.0)  # no components capture less

@@ -16,7 +16,7 @@ from certpca.runtime.lateness import Late, never
 from certpca.search.joint.component import Member
 from certpca.search.joint.problems import DISJOINT, SHARED
 from certpca.search.joint.set_problem import Members, total
-from certpca.search.joint.shared import thresholded_rows
+from certpca.search.joint.shared import SharedSearch, thresholded_rows
 from certpca.search.joint.sharing_out import shared_out
 from certpca.search.joint.stages import Budgets, Tell, searched_from
 from certpca.search.krylov import leading_eigenpairs
@@ -56,7 +56,21 @@ def searched_by_contenders(
         rng = np.random.default_rng([seed, sum(stage.counts), stage.total or 0])
         found = _stage(operator, problem, stage, found, vectors, rng, late)
         tell(total(found))
+    if problem == SHARED:  # contenders are near what smaller budgets chose, which may be far from the best for this one
+        found = _followed(operator, found, vectors, budgets.counts)
+        tell(total(found))
     return found
+
+
+def _followed(operator: Operator, found: Members, vectors: Vector, counts: tuple[int, ...]) -> Members:
+    """Follow a shared set, and the leading directions, over all features, and return the best of these."""
+    walked = _walks(operator, SHARED, [_images(operator, found), vectors[:, : len(counts)]], counts, never)[0]
+    support = np.sort(walked.supports[0])
+    again = SharedSearch(operator.submatrix(support), len(counts)).fitted(np.arange(support.size))
+    if again.value <= total(found) * (1 + SETTLED):
+        return found
+    pairs = zip(again.loadings.T, again.values, strict=True)
+    return tuple(Member(support, loadings, float(value)) for loadings, value in pairs)
 
 
 def doubling(budgets: Budgets, problem: str) -> Iterator[Budgets]:

@@ -1,8 +1,4 @@
-"""Prices of directions and search trees, for orthogonal loadings of up to some hundreds of features.
-
-Disjoint supports are orthogonal too. Prices of features are tighter for these, but where features are many their trees
-take long; so there this comes first, for a part of the time.
-"""
+"""Prices of directions and search trees, for orthogonal loadings of up to some hundreds of features."""
 
 from typing import Any
 
@@ -19,17 +15,13 @@ ORDER = 55
 KINDS = ("matrix-prices",)
 SEARCHING = 0.5  # share of the time for the directions; the rest is for the trees
 PROOF = 0.2  # time to prove a search, as a share of the search
-KEPT = 0.5  # of the time there is, for prices of features where supports are disjoint
-FROM = 200  # features from which that comes first
 NODES = 200
 NEAR = 0.05  # share of the gap of the directions that the trees may add
 
 
 def applies(search: SetSearch) -> bool:
     """Whether the matrix is small enough to be searched."""
-    size = search.operator.size
-    wanted = search.problem == "orthogonal" or (search.problem == "disjoint" and size > FROM)
-    return wanted and size <= limits().searched_supports
+    return search.problem == "orthogonal" and search.operator.size <= limits().searched_supports
 
 
 def make(search: SetSearch) -> None:
@@ -37,15 +29,14 @@ def make(search: SetSearch) -> None:
     operator, progress = on_host(search.operator), search.progress
     matrix = operator.submatrix(np.arange(operator.size))
     begin, left = progress.seconds, progress.remaining if progress.timed else 0.0
-    kept = KEPT * left if search.problem == "disjoint" else 0.0
 
     def late() -> bool:
-        return progress.exhausted or progress.late(kept + PROOF * (progress.seconds - begin))
+        return progress.exhausted or progress.late(PROOF * (progress.seconds - begin))
 
     loadings = np.zeros((operator.size, len(search.components)))
     for number, component in enumerate(search.components):
         loadings[component.support, number] = component.loadings
-    aside = kept + (1 - SEARCHING) * (left - kept)
+    aside = (1 - SEARCHING) * left
     inner = DirectionSearch(matrix, search.sparsities, loadings, lambda: late() or progress.late(aside))
     inner.run()
     directions = inner.directions.astype(np.float64)

@@ -2,9 +2,9 @@
 
 Two things keep prices from proving a part: the linear program may take fractions of supports, or its prices are hard to
 prove. The program is solved in a fraction of a second, and search trees take many times as long. So where fractions are
-left the part is split at once, with no more than a glance at what its prices prove; trees are grown for parts that the
-program says they can close. Components that differ much have one price above all that a component is worth: there
-giving away that feature tells them apart, and what is left is easy.
+left the part is split at once, and what its prices prove is looked at later, if time may run out before its parts are
+closed; trees are grown for parts that the program says they can close. Components that differ much have one price above
+all that a component is worth: there giving away that feature tells them apart, and what is left is easy.
 """
 
 import heapq
@@ -57,6 +57,8 @@ class Part:
 
     assignment: Assignment
     bound: float
+    above: "Part | None" = None  # what it is a part of
+    priced: Priced | None = None  # not proved yet
     proof: Proof | None = None
     split: Split | None = None
     none: "Part | None" = None
@@ -98,6 +100,7 @@ class AssignmentSearch:
         self.root = Part(Assignment.of(sparsities), math.inf)
         self._open: list[tuple[float, int, Part]] = [(-math.inf, 0, self.root)]
         self.visited = 0
+        self._settled = False  # whether parts are proved as they are visited
 
     def _captured(self, support: Indices) -> float:
         return float(np.linalg.eigvalsh(self.matrix[np.ix_(support, support)])[-1])
@@ -128,7 +131,12 @@ class AssignmentSearch:
             self._combine(generated)
         split = self._to_be_split(part.assignment, generated)
         hurried = split is not None and self.hurried()
-        self._prove(part, generated.priced, self.effort.nodes if hurried else self.effort.glance)
+        if hurried and not self._settled:
+            self._settle()
+        if generated.value > self.target and part is not self.root and not hurried:
+            part.priced = generated.priced  # which prove too little, whatever the trees
+        else:
+            self._prove(part, generated.priced, self.effort.nodes if hurried else self.effort.glance)
         if split is None and part.bound > self.target:
             split = self._closed(part)
         if split is None or self.late():
@@ -138,11 +146,20 @@ class AssignmentSearch:
             none, into = part.assignment.split(block[0])
         else:
             none, into = part.assignment.split_twins(block, number)
-        part.split, part.none = split, Part(none, part.bound)
-        part.into = [(component, Part(inner, part.bound)) for component, inner in into]
+        part.split, part.none = split, Part(none, part.bound, part)
+        part.into = [(component, Part(inner, part.bound, part)) for component, inner in into]
         expected = min(part.bound, max(generated.value, self.target))  # after better trees than those of a glance
         for number, inner in enumerate(part.parts()):
             heapq.heappush(self._open, (-expected, (self.visited << 8) + number, inner))
+
+    def _settle(self) -> None:
+        """Glance at what was left unproved above parts that are open: these may not be closed in time."""
+        self._settled = True
+        for _, _, part in self._open:
+            above = part.above
+            if above is not None and above.priced is not None and not self.late():
+                self._prove(above, above.priced, self.effort.glance)
+                above.priced = None
 
     def _to_be_split(self, assignment: Assignment, generated: Generated) -> Split | None:
         """Return what must be given away before prices can prove enough, or None where they may."""

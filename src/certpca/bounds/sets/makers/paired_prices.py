@@ -1,0 +1,42 @@
+"""Prices of directions and of features with the pair bound, for orthogonal loadings and disjoint supports.
+
+Where features are hundreds the trees of the other makers do not come far; where they are fewer they do better.
+"""
+
+import numpy as np
+
+from certpca.bounds.sets.paired.search import PairedSearch
+from certpca.bounds.sets.search import SetSearch
+from certpca.operators import on_host
+from certpca.runtime.limits import limits
+
+ORDER = 50
+KINDS = ("priced-trees", "matrix-prices")
+KIND_OF = {"disjoint": "priced-trees", "orthogonal": "matrix-prices"}
+PROOF = 0.05  # time to prove a search, as a share of the search
+FROM = 200  # features
+BEYOND = 0.1  # of the gap that is asked for, by which the bound is better than that, for what rounding adds
+
+
+def applies(search: SetSearch) -> bool:
+    """Whether features are many, and not too many to be held as a matrix."""
+    few = max(search.sparsities) < search.operator.size  # else nothing is left to choose
+    return search.problem in KIND_OF and FROM < search.operator.size <= limits().searched_supports and few
+
+
+def make(search: SetSearch) -> None:
+    """Descend, and let the result be proved."""
+    operator, progress = on_host(search.operator), search.progress
+    matrix, begin = operator.submatrix(np.arange(operator.size)), progress.seconds
+
+    def late() -> bool:
+        return progress.exhausted or progress.late(PROOF * (progress.seconds - begin))
+
+    loadings = np.zeros((operator.size, len(search.components)))
+    for number, component in enumerate(search.components):
+        loadings[component.support, number] = component.loadings
+    inner = PairedSearch(matrix, search.sparsities, loadings, late, apart=search.problem == "disjoint")
+    inner.run(search.objective / (1 - (1 - BEYOND) * search.goal.target_gap))
+    if search.improves(inner.bound):
+        tree, evidence = inner.certificate()
+        search.offer(search.proved(KIND_OF[search.problem], evidence, tree))
