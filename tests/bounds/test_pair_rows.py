@@ -201,10 +201,15 @@ def test_pairs_come_before_counts_where_levels_say_no_more_than_the_trace(rng, m
 
 def test_counts_come_first_where_the_level_is_tighter_than_pairs(rng, monkeypatch):
     data = rng.standard_normal((40, 600)) + 0.8 * rng.standard_normal((40, 1))
-    calls, looked_at = [], pair_rows.looked_at
+    calls, looked_at = list[str](), pair_rows.looked_at
+
+    def look(search: Any) -> Strongest | None:
+        calls.append("look")
+        return looked_at(search)
+
     monkeypatch.setattr(pair_rows, "applies", lambda _: False)
     monkeypatch.setattr(pair_rows_later, "applies", lambda _: False)
-    monkeypatch.setattr(pair_rows, "looked_at", lambda search: calls.append("look") or looked_at(search))
+    monkeypatch.setattr(pair_rows, "looked_at", look)
     monkeypatch.setattr(pair_rows, "make", lambda search, pairs: calls.append("pairs"))
     monkeypatch.setattr(count_tree, "make", lambda search: calls.append("counts"))
     certpca.certify(data, 100, target_gap=1e-4, time_limit=20)
