@@ -67,8 +67,8 @@ class Incumbent:
             if self.late():
                 break
             search = SwapSearch(self.operator, top_k(np.abs(image), best.support.size), diagonal, self.late)
-            # Every round is a walk over data that are read: there only what is better already is followed.
-            rounds = 1 if search.objective > best.objective or not self.operator.cost.reads else self._most_rounds
+            # Every round walks over the data: where that is dear, only what is better already is followed.
+            rounds = 1 if search.objective > best.objective or not self.operator.cost.dear else self._most_rounds
             while rounds < self._most_rounds and search.threshold():
                 rounds += 1
             if search.objective > best.objective * (1 + 1e-9):

@@ -51,7 +51,7 @@ from certpca.checker.normalisation import require_normalisation
 from certpca.checker.numbers import Indices, require
 from certpca.checker.rules import rules
 from certpca.checker.set_rules import rules as set_rules
-from certpca.checker.whole_numbers import ColumnSums
+from certpca.checker.whole_numbers import ColumnSums, in_bytes
 from certpca.results.certificate import Certificate, Source
 from certpca.results.constraints import FREE, Constraints
 from certpca.results.errors import CertificateError
@@ -98,8 +98,10 @@ class Examiner:
     @cached_property
     def fingerprint(self) -> str:
         """The hash of the data."""
-        rows, size = (int(side) for side in self._source.values.shape)
-        self._sums = ColumnSums(rows, size, self._source.missing)
+        values = self._source.values
+        if in_bytes(values):
+            rows, size = (int(side) for side in values.shape)
+            self._sums = ColumnSums(rows, size, self._source.missing)
         return fingerprint(self._source, sums=self._sums)
 
     @cached_property
@@ -117,7 +119,7 @@ class Examiner:
         What measuring has to complain about is said when it is asked for: that data are others comes first.
         """
         looked_at, values = "fingerprint" in self.__dict__ or "_prepared" in self.__dict__, self._source.values
-        if looked_at or constraints != FREE or not isinstance(values, np.ndarray) or values.dtype.itemsize == 1:
+        if looked_at or constraints != FREE or not isinstance(values, np.ndarray) or in_bytes(values):
             return
         with ThreadPoolExecutor(1, thread_name_prefix="certpca-checker") as pool:
             pool.submit(copy_context().run, getattr, self, "_prepared")

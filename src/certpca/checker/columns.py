@@ -14,7 +14,7 @@ from certpca.checker.numbers import Mask, Vector, gamma, require
 from certpca.checker.read_ahead import read_ahead, reading_threads
 from certpca.checker.sparse_columns import Entries, ZeroFree, entries_by_rows, entries_of, nearly_zero
 from certpca.checker.sparse_table import SparseTable, is_sparse
-from certpca.checker.whole_numbers import ColumnSums, Uncentred, in_floating_point
+from certpca.checker.whole_numbers import ColumnSums, Uncentred, in_bytes, in_floating_point
 from certpca.results.certificate import Source
 
 BLOCK_BYTES = 4 << 20  # small enough for the cache, large enough for BLAS
@@ -175,7 +175,7 @@ class Columns:
 
     def uncentred(self) -> Uncentred | None:
         """Return the data as they are stored, and what makes F of them, where they are bytes that weigh the same."""
-        if self._roots is not None or getattr(self._values, "dtype", None) not in (np.int8, np.uint8, np.bool_):
+        if self._roots is not None or not in_bytes(self._values):
             return None
         source, rows = self._source, self.rows
         mean = self._mean * self._units

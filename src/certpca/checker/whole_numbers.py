@@ -91,6 +91,12 @@ class ColumnSums:
         return np.asarray((present * self.squares - self.total**2) / present)
 
 
+def in_bytes(values: Any) -> bool:
+    """Whether numbers of a table are bytes, wherever they are; sparse tables are looked at otherwise."""
+    dtype = getattr(values, "dtype", None)
+    return isinstance(dtype, np.dtype) and dtype.itemsize == 1 and dtype.kind in "iub" and not hasattr(values, "nnz")
+
+
 def laid_out(stored: NDArray[Any]) -> tuple[NDArray[Any], bool]:
     """Return columns as they lie in memory, and whether that is turned round."""
     turned = abs(stored.strides[0]) <= abs(stored.strides[1])

@@ -134,5 +134,5 @@ class Factor:
         return reduce(operator.add, parts)
 
     def _moderate(self, dtype: Any) -> Iterator[tuple[slice, Array]]:
-        bounds = column_bounds(self.depth, self.size, MODERATE_BYTES)
+        bounds = column_bounds(self.depth, self.size, min(MODERATE_BYTES, limits().block_bytes))
         return ((columns, self.block(columns, dtype)) for columns in bounds)

@@ -11,18 +11,20 @@ from certpca.bounds.proof_search import ProofSearch
 ORDER = 37
 KINDS = pair_rows.KINDS
 LARGEST_SUPPORT = 2000  # of which the strongest pairs are kept
-SHARE = 0.15  # of the time that is left, that a look at all pairs may take,
-HOPELESS_SHARE = 0.4  # or where the level is no better than a bound in closed form: cells would begin from there
+SHARE = 0.4  # of the time that is left, that a look at all pairs may take
+NEAR = 0.12  # of the gap that a bound in closed form leaves: where a level leaves more, cells would gain little
 seconds = pair_rows.seconds
 
 
 def applies(search: ProofSearch) -> bool:
-    """Whether pairs were not tried before, are soon looked at, and there is a level to compare them with."""
-    levels = search.shared.levels
+    """Whether pairs were not tried before, are soon looked at, and the level gained little."""
+    levels, simple = search.shared.levels, search.estimate
     if search.pairs_tried or search.finished() or levels is None or levels[0].aim.sparsity != search.sparsity:
         return False
-    share = SHARE if "l0-level" in search.kinds else HOPELESS_SHARE
-    return pair_rows.possible(search, LARGEST_SUPPORT) and search.fits(search.costs.pairs() / share)
+    objective = search.incumbent.objective
+    if simple is None or levels[1].best.bound - objective < NEAR * (simple.bound - objective):
+        return False
+    return pair_rows.possible(search, LARGEST_SUPPORT) and search.fits(search.costs.pairs() / SHARE)
 
 
 def make(search: ProofSearch) -> None:

@@ -35,7 +35,7 @@ ALL_IN = 400  # features that are left and all join M
 SMALL_TREE = 64  # features that are left to the tree at once
 LARGEST_TREE = 512  # features that are left to it at the end
 HOPELESS, TELLS = 5.0, 0.003  # gap as a multiple of a smoothing from there on: what is beyond it stays open,
-HOPELESS_GROWN = 10.0  # or where rows have just joined M
+HOPELESS_GROWN, CHEAP = 10.0, 6.0  # or where rows have just joined M, with time for so many more stages
 HELPS = 0.05  # share of the gap to close, or of the features to leave out, for another stage to be worth it
 IDLE = 2  # stages that did not help, though rows joined M, after which no other does
 AHEAD, SLOW_AT = 2.5, 1  # stages for which there must be time after the first, or other bounds make more of it
@@ -284,9 +284,11 @@ class _Round:
             return False
         gap = 1 - self._captured / state.best.bound
         smoothing = SCHEDULE[state.stage - 1][0]
-        far = smoothing >= TELLS and gap > (HOPELESS_GROWN if state.grown else HOPELESS) * smoothing
-        slow = state.stage <= SLOW_AT and self._progress.remaining < self._proof_seconds + AHEAD * self._took
-        return far or slow or state.idle >= IDLE
+        ahead = (self._progress.remaining - self._proof_seconds) / self._took  # stages for which there is time
+        growing = state.grown and ahead >= CHEAP
+        far = smoothing >= TELLS and gap > (HOPELESS_GROWN if growing else HOPELESS) * smoothing
+        slow = state.stage <= SLOW_AT and ahead < AHEAD
+        return far or slow or state.idle >= (IDLE if growing else 1)
 
 
 def _arrays(point: WidePoint) -> dict[str, Any]:
