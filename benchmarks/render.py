@@ -163,9 +163,11 @@ def gaps() -> str | None:
             f"| {row['verify_seconds']:.1f} | {row['peak_gib']:.1f} |"
         )
     lines += [f"| {row['data']} | | {row['sparsity']:,} | failed | | | | |" for row in failed]
-    older = sum(row["source"] != found["machine"]["source"] for row in found["rows"])
+    older = [row for row in found["rows"] if row["source"] != found["machine"]["source"]]
     if older:
-        lines += ["", f"{older} of these rows were measured with earlier sources."]
+        elsewhere = {row["processor"] for row in older} - {found["machine"]["processor"]}
+        where = f", on {' and '.join(sorted(elsewhere))}" if elsewhere else ""
+        lines += ["", f"{len(older)} of these rows were measured with earlier sources{where}."]
     return "\n".join(lines)
 
 

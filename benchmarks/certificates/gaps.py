@@ -167,7 +167,10 @@ class Results:
         self._part, self._start, self._lock = part, facts(), Lock()
         self._content: dict[str, Any] = {"rows": [], "goals": []}
         if RESULTS.exists():
-            self._content |= json.loads(RESULTS.read_text())
+            known = json.loads(RESULTS.read_text())
+            self._content |= known
+            for row in [*self._content["rows"], *self._content["goals"]]:
+                row.setdefault("processor", known["machine"]["processor"])
 
     def missing(self, cases: list[Case]) -> list[Case]:
         """Return the cases that these sources have no result for."""
@@ -176,7 +179,7 @@ class Results:
 
     def add(self, row: dict[str, Any]) -> None:
         """Put a result in the place of an older one, and write all."""
-        row = {**row, "source": self._start["source"]}
+        row = {**row, "source": self._start["source"], "processor": self._start["processor"]}
         print(json.dumps(row), flush=True)
         with self._lock:
             places = [at for at, known in enumerate(self._rows) if self._key(known)[:2] == self._key(row)[:2]]
