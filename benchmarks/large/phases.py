@@ -1,6 +1,7 @@
 """Where the walks over a packed file, and the seconds, of one call go: every walk with its phase, width and time.
 
 python -m benchmarks.large.phases FILE.bed [-k 1000] [--verb certify] [--solver auto] [--limit SECONDS]
+    [--verify] [--write]
 """
 
 import argparse

@@ -84,6 +84,17 @@ def floor_of(prices: Vector | None) -> float:
     return -math.inf if prices is None else 0.0
 
 
+def smooth_leading(matrix: Vector, smoothing: float) -> tuple[float, float, Vector]:
+    """Return the largest eigenvalue, the smoothed one, and its derivative by the matrix: a density of eigenvectors."""
+    values, vectors = np.linalg.eigh(matrix)
+    share = np.exp((values - values[-1]) / smoothing)
+    total = float(share.sum())
+    share /= total
+    live = share > 1e-12
+    density: Vector = (vectors[:, live] * share[live]) @ vectors[:, live].T
+    return float(values[-1]), float(values[-1]) + smoothing * math.log(total), density
+
+
 def bound_at(
     matrix: Vector, point: PairPoint, fixed: int, budget: int, prices: Vector | None = None
 ) -> tuple[float, float, Vector, Vector]:
@@ -172,15 +183,9 @@ def tightened(
         sums = smooth_row_sums(u, k, alpha, fixed, budget, row_smoothing, levels, shares, weights, own, floor)
         rest = matrix - u
         rest[diagonal] += alpha
-        values, vectors = np.linalg.eigh(rest)
-        share = np.exp((values - values[-1]) / smoothing)
-        total = float(share.sum())
-        share /= total
-        live = share > 1e-12
-        density = (vectors[:, live] * share[live]) @ vectors[:, live].T
+        leading, smooth, density = smooth_leading(rest, smoothing)
         top, level = smooth_top_sum(sums[fixed:], budget, smoothing / sparsity, outer[fixed:], level, floor)
-        leading = float(values[-1])
-        value = leading + smoothing * math.log(total) + float(sums[:fixed].sum()) + top
+        value = smooth + float(sums[:fixed].sum()) + top
         evaluations += 1
         if value < best[0]:
             best = value, u, k, alpha, outer.copy()

@@ -20,6 +20,7 @@ from certpca.bounds.pair_bound.points import (
     bound_at,
     first_point,
     floor_of,
+    smooth_leading,
 )
 from certpca.bounds.pair_bound.quasi_newton import descend
 from certpca.bounds.pair_bound.sums import pack, slopes, smooth_row_sums, smooth_top_sum, unpack
@@ -170,13 +171,8 @@ class _Smoothed:
         )
         rest = left - u
         rest[np.diag_indices(size)] += alpha
-        values, vectors = np.linalg.eigh(rest)
-        share = np.exp((values - values[-1]) / smoothing)
-        total = float(share.sum())
-        share /= total
-        live = share > 1e-12
-        density = (vectors[:, live] * share[live]) @ vectors[:, live].T
+        _, smooth, density = smooth_leading(rest, smoothing)
         top, self._level = smooth_top_sum(sums, sparsity, smoothing / sparsity, self.outer, self._level, floor)
-        value = float(values[-1]) + smoothing * math.log(total) + top
+        value = smooth + top
         by_alpha = slopes(u, alpha, density, self._weights, self.outer, self._link, self._gradient)
         return value, np.concatenate([self._gradient.ravel(), ALPHA_SCALE * by_alpha]), density
