@@ -49,26 +49,30 @@ def searched_by_contenders(
     """Return the best set found; its supports are in the features of the operator."""
     width = len(budgets.counts)
     vectors = leading_eigenpairs(operator, 2 * width + 2, accuracy=1e-3, rng=0, late=late).vectors
+    # Contenders are near what smaller budgets chose, which may be far from the best for all. A few walks at the whole
+    # budget come first, so that no limit takes them away.
+    early: Members = ()
+    if problem == SHARED:
+        early = _followed(operator, vectors[:, :width], budgets.counts, never)
+        tell(total(early))
     found: Members = ()
     stages = list(doubling(budgets, problem))
     while stages:
         stage, stages = (stages[-1], []) if found and late() else (stages[0], stages[1:])
         rng = np.random.default_rng([seed, sum(stage.counts), stage.total or 0])
         found = _stage(operator, problem, stage, found, vectors, rng, late)
-        tell(total(found))
-    if problem == SHARED:  # contenders are near what smaller budgets chose, which may be far from the best for this one
-        found = _followed(operator, found, vectors, budgets.counts)
+        tell(max(total(found), total(early)))
+    if problem == SHARED:
+        after = _followed(operator, _images(operator, found), budgets.counts, late)
+        found = max((found, after, early), key=total)
         tell(total(found))
     return found
 
 
-def _followed(operator: Operator, found: Members, vectors: Vector, counts: tuple[int, ...]) -> Members:
-    """Follow a shared set, and the leading directions, over all features, and return the best of these."""
-    walked = _walks(operator, SHARED, [_images(operator, found), vectors[:, : len(counts)]], counts, never)[0]
-    support = np.sort(walked.supports[0])
+def _followed(operator: Operator, images: Vector, counts: tuple[int, ...], late: Late) -> Members:
+    """Follow a shared set over all features, from the images of its components."""
+    support = np.sort(_walks(operator, SHARED, [images], counts, late)[0].supports[0])
     again = SharedSearch(operator.submatrix(support), len(counts)).fitted(np.arange(support.size))
-    if again.value <= total(found) * (1 + SETTLED):
-        return found
     pairs = zip(again.loadings.T, again.values, strict=True)
     return tuple(Member(support, loadings, float(value)) for loadings, value in pairs)
 
