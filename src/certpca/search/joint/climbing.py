@@ -31,8 +31,10 @@ def alternated(search: SetProblem, members: Members, counts: Sequence[int], gain
             if search.late():
                 return members
             allowed, normals = search.place(members, t)
-            again = fitted(search.matrix, members[t].support, normals)
-            member = members[t] if again is None or again.value < members[t].value else again
+            member = members[t]
+            if normals is not None:  # which may ask for less than before; without, it is the best on its support
+                again = fitted(search.matrix, member.support, normals)
+                member = member if again is None or again.value < member.value else again
             member = improved(search.matrix, member, count, allowed, normals, search.late)
             members = (*members[:t], member, *members[t + 1 :])
         if total(members) <= before * (1 + gain):
@@ -116,7 +118,10 @@ def _applied(
             supports[t][a], supports[s][b] = members[s].support[b], given
     if not made:
         return None
-    return tuple(fitted_alone(search.matrix, support) for support in supports)
+    return tuple(
+        member if np.array_equal(support, member.support) else fitted_alone(search.matrix, support)
+        for support, member in zip(supports, members, strict=True)
+    )
 
 
 def _by_pairs(search: SetProblem, members: Members, counts: Sequence[int]) -> Members | None:

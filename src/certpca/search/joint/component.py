@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from certpca.runtime.arrays import Indices, Vector, top_k
 from certpca.runtime.lateness import Late, never
 from certpca.search.joint.exchange_loops import exchange_table
+from certpca.search.joint.leading import leading_pairs
 
 Mask = NDArray[np.bool_]
 
 GAIN = 1e-10  # relative improvement below which two supports count as equal
 CHEAP, DEAR_GAIN = 300_000, 1e-5  # features times those in a component, beyond which smaller gains are let go
 DEPENDENT = 1e-12  # singular values of normals below which they ask for nothing
-DENSE = 64  # features up to which all eigenvectors cost no more than one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,16 +69,8 @@ def _range_of(rows: Vector) -> Vector | None:
 
 
 def _leading(matrix: Vector) -> tuple[float, Vector]:
-    last = matrix.shape[0] - 1
-    if last < DENSE:
-        values, vectors = np.linalg.eigh(matrix)
-        return float(values[-1]), vectors[:, -1]
-    from scipy.linalg import eigh
-
-    values, vectors = eigh(matrix, subset_by_index=[last, last])
-    if not values.size:  # LAPACK's routine for a part of the spectrum can find none of several equal eigenvalues
-        values, vectors = np.linalg.eigh(matrix)
-    return float(values[-1]), vectors[:, -1]
+    values, vectors = leading_pairs(matrix, 1)
+    return float(values[0]), vectors[:, 0]
 
 
 def exchange_values(matrix: Vector, member: Member, normals: Vector | None) -> Vector:

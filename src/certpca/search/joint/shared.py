@@ -16,10 +16,10 @@ import numpy as np
 from certpca.runtime.arrays import Indices, Vector, top_k
 from certpca.runtime.lateness import Late, never
 from certpca.search.joint.component import GAIN, least_gain
+from certpca.search.joint.leading import leading_pairs
 
 PAIRS = 40_000  # exchanges that are looked at: all of them in small problems
 ROUNDS = 200
-FEW = 20  # times as many features as components, from which a Krylov method finds them sooner than LAPACK all
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,8 +47,8 @@ class SharedSearch:
     def fitted(self, support: Indices) -> SharedSet:
         """Return the leading eigenvectors on a support."""
         support = np.sort(support)
-        values, vectors = _leading(self.matrix[np.ix_(support, support)], self.count)
-        return SharedSet(support, vectors[:, ::-1].copy(), values[::-1].copy())
+        values, vectors = leading_pairs(self.matrix[np.ix_(support, support)], self.count)
+        return SharedSet(support, vectors, values)
 
     def climbed(self, state: SharedSet, sparsity: int) -> SharedSet:
         """Fill up, threshold and exchange features while that raises the sum; several at a time while that works."""
@@ -147,21 +147,6 @@ class SharedSearch:
             return state
         entering = rng.choice(weight.size, size=count, replace=False, p=weight / weight.sum())
         return self.fitted(np.union1d(rng.permutation(state.support)[count:], entering))
-
-
-def _leading(matrix: Vector, count: int) -> tuple[Vector, Vector]:
-    """Return the largest eigenvalues, ascending, and their vectors; ARPACK for a few of many, ten times as quick."""
-    if count * FEW < matrix.shape[0]:
-        from scipy.sparse.linalg import ArpackError, eigsh
-
-        try:
-            found: tuple[Vector, Vector] = eigsh(matrix, k=count, v0=np.ones(matrix.shape[0]))
-        except ArpackError:  # a starting vector in the kernel, or equal eigenvalues that do not part
-            pass
-        else:
-            return found
-    values, vectors = np.linalg.eigh(matrix)
-    return values[-count:], vectors[:, -count:]
 
 
 def thresholded_rows(images: Vector, support: Indices, count: int) -> Indices:

@@ -12,6 +12,7 @@ import numpy as np
 
 from certpca.runtime.arrays import Indices, Vector, top_k
 from certpca.runtime.lateness import Late, never
+from certpca.runtime.threads import one_thread_each
 from certpca.search.joint.climbing import ROUGHLY, alternated, climbed
 from certpca.search.joint.component import GAIN, Member, filled
 from certpca.search.joint.kicks import kicked
@@ -128,6 +129,17 @@ class _Both:
         rng: np.random.Generator,
     ) -> tuple[Members, Members]:
         """Return the best set within a budget, and the best of components with no feature in common."""
+        with one_thread_each(1, 0.0):  # products with a few vectors: threads would mostly wait for each other
+            return self._stage(stage, before, apart, seeds, rng)
+
+    def _stage(
+        self,
+        stage: tuple[int, ...] | int,
+        before: Members,
+        apart: Members,
+        seeds: Sequence[Sequence[Indices]],
+        rng: np.random.Generator,
+    ) -> tuple[Members, Members]:
         if self.problem == SHARED:
             assert not isinstance(stage, int)
             return _shared_stage(self, max(stage), before, seeds, rng), ()
