@@ -7,6 +7,7 @@ import numpy as np
 from certpca.search.joint.component import (
     GAIN,
     Member,
+    best_exchanges,
     exchange_values,
     filled,
     fitted,
@@ -81,14 +82,13 @@ def _exchanged(search: SetProblem, members: Members) -> Members | None:
 def _exchanges(search: SetProblem, members: Members, least: float) -> list[tuple[int, int, int, int, int]]:
     """List exchanges that seem to help, the best first: who loses, who wins, from which slots, and what for."""
     tables = [exchange_values(search.matrix, member, None) for member in members]
-    taken = np.zeros(search.matrix.shape[0], dtype=bool)
+    untouched = np.ones(search.matrix.shape[0], dtype=bool)
     for member in members:
-        taken[member.support] = True
+        untouched[member.support] = False
     found: list[tuple[float, int, int, int, int, int]] = []
     for s, loser in enumerate(members):
-        free = np.where(taken, -np.inf, tables[s])
-        best_free = free.argmax(axis=1)
-        instead = free[np.arange(loser.support.size), best_free] - loser.value
+        best_free, instead = best_exchanges(search.matrix, loser, untouched, None)
+        instead = instead - loser.value
         for t, winner in enumerate(members):
             if s == t:
                 continue

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from certpca.runtime.arrays import Indices, Vector, top_k
 from certpca.runtime.lateness import Late, never
-from certpca.search.joint.exchange_loops import exchange_table
+from certpca.search.joint.exchange_loops import best_exchanges_alone, exchange_table, exchange_table_alone, image_of
 from certpca.search.joint.leading import leading_pairs
 
 Mask = NDArray[np.bool_]
@@ -79,19 +79,34 @@ def exchange_values(matrix: Vector, member: Member, normals: Vector | None) -> V
     Columns of the support itself hold what is left without the feature of the row.
     """
     support, x = member.support, member.loadings
-    columns = np.ascontiguousarray(matrix[support].T)
-    diagonal = np.ascontiguousarray(np.diagonal(matrix))
-    normals = np.zeros((matrix.shape[0], 0)) if normals is None else np.ascontiguousarray(normals)
+    diagonal, image = np.ascontiguousarray(np.diagonal(matrix)), image_of(matrix, support, x)
+    if normals is None or not normals.shape[1]:
+        return np.asarray(exchange_table_alone(matrix, diagonal, support, x, image))
+    columns, normals = np.ascontiguousarray(matrix[support].T), np.ascontiguousarray(normals)
     rows = normals[support]
     without = (rows.T @ rows)[None] - rows[:, :, None] * rows[:, None, :]
-    inverses = np.linalg.pinv(without, rcond=1e-10, hermitian=True) if rows.shape[1] else without
-    return np.asarray(exchange_table(columns, diagonal, support, x, columns @ x, normals, inverses))
+    inverses = np.linalg.pinv(without, rcond=1e-10, hermitian=True)
+    return np.asarray(exchange_table(columns, diagonal, support, x, image, normals, inverses))
+
+
+def best_exchanges(matrix: Vector, member: Member, allowed: Mask, normals: Vector | None) -> tuple[Indices, Vector]:
+    """Return for each feature of the support the best one to enter instead, and what that leads to at least."""
+    barred = np.where(allowed, 0.0, -np.inf)
+    barred[member.support] = -np.inf
+    if normals is None or not normals.shape[1]:
+        support, x = member.support, member.loadings
+        diagonal, image = np.ascontiguousarray(np.diagonal(matrix)), image_of(matrix, support, x)
+        best, gains = best_exchanges_alone(matrix, diagonal, support, x, image, barred)
+        return best, gains
+    values = exchange_values(matrix, member, normals) + barred
+    best = values.argmax(axis=1)
+    return best, values[np.arange(best.size), best]
 
 
 def addition_values(matrix: Vector, member: Member, normals: Vector | None) -> Vector:
     """Bound from below what each further feature leads to."""
     support, x = member.support, member.loadings
-    image = x @ matrix[support]
+    image = image_of(matrix, support, x)
     diagonal = np.diagonal(matrix)
     if normals is None:
         values = _larger(member.value, diagonal, image**2)
@@ -117,7 +132,7 @@ def _larger(first: Vector | float, second: Vector, squared_cross: Vector) -> Vec
 
 def thresholded(matrix: Vector, member: Member, count: int, allowed: Mask, normals: Vector | None) -> Member | None:
     """Move to the features that the image weighs most, less what the normals take of it."""
-    image = member.loadings @ matrix[member.support]
+    image = image_of(matrix, member.support, member.loadings)
     if normals is not None:
         image = image - normals @ np.linalg.lstsq(normals[member.support], image[member.support])[0]
     support = top_k(np.where(allowed, np.abs(image), -1.0), count)
@@ -138,11 +153,7 @@ def improved(
         if other is not None and other.value > member.value + gain * abs(member.value):
             member = other
             continue
-        values = exchange_values(matrix, member, normals)
-        values[:, ~allowed] = -np.inf
-        values[:, member.support] = -np.inf
-        best = values.argmax(axis=1)
-        gains = values[np.arange(best.size), best]
+        best, gains = best_exchanges(matrix, member, allowed, normals)
         order = np.argsort(-gains, kind="stable")
         order = order[gains[order] > member.value + gain * abs(member.value)]
         better = None

@@ -11,6 +11,58 @@ NOTHING = 1e-12  # squared length below which nothing is left of a component
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def image_of(matrix: Any, support: Any, x: Any) -> Any:
+    """Return Ax without a copy of the rows of a symmetric matrix."""
+    image = np.zeros(matrix.shape[0])
+    for slot in range(support.size):
+        row, entry = matrix[support[slot]], x[slot]
+        for j in range(image.size):
+            image[j] += entry * row[j]
+    return image
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def exchange_row(matrix: Any, diagonal: Any, support: Any, x: Any, image: Any, slot: int, values: Any) -> None:
+    """Fill in what each feature leads to that enters in place of one, where nothing is asked but few features."""
+    row, entry, length, rest = matrix[support[slot]], x[slot], 0.0, 0.0
+    for a in range(support.size):
+        if a != slot:
+            length += x[a] * x[a]
+            rest += (image[support[a]] - entry * row[support[a]]) * x[a]
+    if length <= NOTHING:
+        values[:] = 0.0
+        return
+    rest /= length
+    for j in range(values.size):
+        turned, half = image[j] - entry * row[j], (rest - diagonal[j]) / 2
+        values[j] = rest - half + math.sqrt(half * half + turned * turned / length)
+    for a in range(support.size):
+        values[support[a]] = rest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def exchange_table_alone(matrix: Any, diagonal: Any, support: Any, x: Any, image: Any) -> Any:
+    """Return these rows for all features of the support."""
+    values = np.empty((support.size, matrix.shape[0]))
+    for slot in range(support.size):
+        exchange_row(matrix, diagonal, support, x, image, slot, values[slot])
+    return values
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def best_exchanges_alone(matrix: Any, diagonal: Any, support: Any, x: Any, image: Any, barred: Any) -> Any:
+    """Return the largest entry of each row and where it is; `barred` is −∞ for features that may not enter, else 0."""
+    best, gains = np.empty(support.size, dtype=np.intp), np.empty(support.size)
+    values = np.empty(matrix.shape[0])
+    for slot in range(support.size):
+        exchange_row(matrix, diagonal, support, x, image, slot, values)
+        values += barred
+        best[slot] = values.argmax()
+        gains[slot] = values[best[slot]]
+    return best, gains
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def exchange_table(columns: Any, diagonal: Any, support: Any, x: Any, image: Any, normals: Any, inverses: Any) -> Any:
     """Bound from below what each exchange leads to, for each feature of the support (rows) and each of all.
 
