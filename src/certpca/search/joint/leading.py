@@ -5,7 +5,7 @@ import numpy as np
 from certpca.runtime.arrays import Vector
 
 TINY = 64  # order up to which all eigenvectors cost no more than a few
-FEW, LARGE = (
+FEW, LARGE = 20, 128  # times as many rows as eigenvectors, and rows, from which a Krylov method is quicker
     20,
     128,
 )  # times as many rows as eigenvectors, and rows, from which a Krylov method is several times quicker
