@@ -12,8 +12,8 @@ from certpca.operators.factor import Factor
 from certpca.runtime.arrays import Indices, Vector, to_numpy
 from certpca.runtime.threads import in_threads
 
-BLOCK_BYTES = 32 << 20  # of rows of the matrix at a time
-MATRIX_UP_TO = 4096  # features whose matrix is kept, or where that is no larger than the data
+BLOCK_BYTES = 8 << 20  # of rows of the matrix at a time
+MATRIX_UP_TO = 1024  # features whose matrix is kept, or where that is no larger than the data
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,14 +97,10 @@ def among(
             _select(made[first:last], own + first, squares[part], partners[part])
 
         in_threads(select, products.shape[0])
-    order = np.argsort(-squares, axis=1, kind="stable")
-    return Strongest(
-        columns,
-        diagonal,
-        np.take_along_axis(squares, order, axis=1),
-        np.take_along_axis(partners, order, axis=1),
-        kept,
-    )
+        order = np.argsort(-squares[rows], axis=1, kind="stable")
+        squares[rows] = np.take_along_axis(squares[rows], order, axis=1)
+        partners[rows] = np.take_along_axis(partners[rows], order, axis=1)
+    return Strongest(columns, diagonal, squares, partners, kept)
 
 
 @njit(cache=True, nogil=True)
