@@ -257,6 +257,22 @@ def sets_many_features() -> str | None:
     return "\n".join(lines)
 
 
+def shared_parts() -> str | None:
+    """Return where the gap of components on one choice of features comes from."""
+    found = _results("shared_parts")
+    if found is None:
+        return None
+    lines = [
+        "| leading directions | captured there | proved gap there | largest eigenvalues of the rest, in all | s |",
+        "|--:|--:|--:|--:|--:|",
+    ]
+    for row in found["rows"]:
+        lines.append(
+            f"| {row['directions']} | {row['objective']:.1f} | {_gap(row)} | {row['rest']:.1f} | {row['seconds']:.0f} |"
+        )
+    return "\n".join(lines)
+
+
 NAMES = {"snp500": "stocks"}
 
 
@@ -611,7 +627,12 @@ def agreement() -> str | None:
 TABLES: dict[str, dict[str, Callable[[], str | None]]] = {
     "README.md": {"peers": peers, "certificates": certificates},
     "docs/semidefinite.md": {"ladder": ladder, "constants": constants},
-    "docs/branching.md": {"optimal": optimal, "together": together, "sets-many": sets_many_features},
+    "docs/branching.md": {
+        "optimal": optimal,
+        "together": together,
+        "sets-many": sets_many_features,
+        "shared-parts": shared_parts,
+    },
     "docs/large_data.md": {
         "packed-file": packed_file,
         "packed-cut": packed_cut,

@@ -6,9 +6,6 @@ from certpca.runtime.arrays import Vector
 
 TINY = 64  # order up to which all eigenvectors cost no more than a few
 FEW, LARGE = 20, 128  # times as many rows as eigenvectors, and rows, from which a Krylov method is quicker
-    20,
-    128,
-)  # times as many rows as eigenvectors, and rows, from which a Krylov method is several times quicker
 
 
 def leading_pairs(matrix: Vector, count: int) -> tuple[Vector, Vector]:
