@@ -85,6 +85,6 @@ def _decorate(same: Any, less: Any) -> None:
         )  # fmt: skip
     filled = less.plot([], [], marker="o", color="#444444", linestyle="none", label="auto takes 10 ms or more")
     hollow = less.plot(
-        [], [], marker="o", color="#444444", markerfacecolor="white", linestyle="none", label="less: set-up decides"
+        [], [], marker="o", color="#444444", markerfacecolor="white", linestyle="none", label="less: mostly set-up"
     )
     less.legend(handles=[*filled, *hollow], loc="upper right", fontsize=9, frameon=True)

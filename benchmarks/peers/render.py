@@ -49,11 +49,12 @@ compiling and verifying are not counted. Limits on time are about the processor 
 PICTURE = """
 A marker for each peer and case: on the left of the blue line it was sooner than `auto`. Above, those that captured as
 much, a row for each group of peers; below, what the others lost. Hollow markers are cases that `auto` solves in less
-than 10 ms, where set-up decides. Peers without an answer are not drawn.
+than 10 ms, where set-up counts most. Peers without an answer are not drawn.
 """
 SHORT = """
 The ratio is the time of `auto` in units of that of the quickest peer within 1 %: below 1, `auto` was sooner.
-† Both took less than 10 ms: what is done before solving, such as checking the data, decides, not the solver.
+† Both took less than 10 ms, where set-up such as checking the data counts most: `svd-threshold`, which hardly
+searches, takes about as long there.
 """
 LEGEND = """
 Bound is an upper bound on f: certpca's are proved and were verified by the independent checker. cvxpy's value of
