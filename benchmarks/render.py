@@ -565,6 +565,14 @@ def packed_components() -> str | None:
     return "\n".join(lines)
 
 
+def dense_peers() -> str | None:
+    """Return what dense components of the largest file take elsewhere."""
+    from benchmarks.large.dense_table import table
+
+    found = _results("dense_peers")
+    return None if found is None else table(found)
+
+
 def limits() -> str | None:
     """Return one line for each verb or solver, and two columns for each kind of data."""
     found = _results("limits")
@@ -638,6 +646,7 @@ TABLES: dict[str, dict[str, Callable[[], str | None]]] = {
         "packed-cut": packed_cut,
         "packed-product": packed_product,
         "packed-components": packed_components,
+        "dense-peers": dense_peers,
         "dask-scaling": dask_scaling,
         "dask-killed": dask_killed,
         "dask-forms": dask_forms,

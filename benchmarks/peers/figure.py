@@ -2,43 +2,47 @@
 
 from typing import Any
 
-from benchmarks.peers.results import League, Row, total
+from benchmarks.peers.results import SET_UP, League, Row, total
 
 from experiments import pages
 
 DEFAULT = "certpca_auto"
-SAME = 1e-5  # losses below this are drawn in the band of answers that are as good
-BAND = 4.0  # its lower and upper end are this factor, and its square, below that
-LARGE = 512  # features from which a case is drawn filled
+SAME = 1e-5  # losses below this count as none
 FIELD = {
     "R irlba": ("r_irlba",),
     "R msPCA, nsprcomp": ("r_mspca", "r_nsprcomp"),
-    "R elasticnet, PMA, sparsepca, pcaPP, ADMM": ("r_",),
+    "R elasticnet, PMA,\nsparsepca, pcaPP, ADMM": ("r_",),
     "abess, skscope": ("abess", "skscope"),
     "scikit-learn": ("sklearn",),
-    "SPAMS, sparsecca, AManPG": ("spams", "sparsecca", "manifold"),
+    "SPAMS, sparsecca,\nAManPG": ("spams", "sparsecca", "manifold"),
     "SDP by SCS or Clarabel": ("cvxpy",),
 }
 LOOKS = (
     (pages.ORANGE, "o"), (pages.GREEN, "s"), (pages.PINK, "^"), (pages.AMBER, "D"),
     (pages.SKY, "v"), (pages.BLACK, "P"), ("#888888", "X"),
 )  # fmt: skip
+ALONG = 4  # rows over which markers of a group are spread
 
 
 def draw(found: list[League]) -> str:
     """Write docs/figures/peers.png and .svg."""
     plt = pages.pyplot()
-    figure, axes = plt.subplots(figsize=(7.6, 5.6))
-    drawn: set[str] = set()
-    same: dict[str, int] = {}
+    figure, (same, less) = plt.subplots(2, sharex=True, figsize=(7.6, 7.6), height_ratios=(1.25, 1))
+    drawn = [0] * len(FIELD)
     for league in found:
         auto = league.of(DEFAULT)
         if auto is None:
             continue
         for row in league.peers:
-            _point(axes, row, auto, drawn, same)
-    _decorate(axes)
-    figure.tight_layout()
+            place = list(FIELD).index(group_of(row["solver"]))
+            lost = 1 - row["refitted"] / auto["refitted"]
+            if lost < SAME:  # a row for each group, its markers apart
+                _point(same, row, auto, place, place + 0.6 * ((drawn[place] % ALONG + 0.5) / ALONG - 0.5))
+                drawn[place] += 1
+            else:
+                _point(less, row, auto, place, 100 * lost)
+    _decorate(same, less)
+    figure.tight_layout(h_pad=0.4)
     return pages.save(figure, "peers")
 
 
@@ -47,37 +51,40 @@ def group_of(solver: str) -> str:
     return next(name for name, starts in FIELD.items() if solver.startswith(starts))
 
 
-def _point(axes: Any, row: Row, auto: Row, drawn: set[str], same: dict[str, int]) -> None:
-    name = group_of(row["solver"])
-    colour, marker = LOOKS[list(FIELD).index(name)]
-    lost = 1 - row["refitted"] / auto["refitted"]
-    if lost < SAME:  # spread over the band, so that they can be told apart
-        step = same[name] = same.get(name, list(FIELD).index(name)) + 3
-        lost = SAME / BAND ** (0.5 + (step % 7) / 7)
-    large = row["features"] > LARGE
+def _point(axes: Any, row: Row, auto: Row, place: int, height: float) -> None:
+    colour, marker = LOOKS[place]
     axes.plot(
-        total(row) / total(auto), 100 * lost, marker=marker, color=colour, linestyle="none", markersize=6,
-        markerfacecolor=colour if large else "white", markeredgewidth=1.2, alpha=0.85,
-        label=None if name in drawn else name,
+        total(row) / total(auto), height, marker=marker, color=colour, linestyle="none", markersize=6.5,
+        markerfacecolor="white" if total(auto) < SET_UP else colour, markeredgewidth=1.2, alpha=0.85,
     )  # fmt: skip
-    drawn.add(name)
 
 
-def _decorate(axes: Any) -> None:
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_ylim(130.0, 100 * SAME / BAND**2)  # the best on top
-    ticks = [100.0, 10.0, 1.0, 0.1, 0.01, 100 * SAME / BAND]
-    axes.set_yticks(ticks, ["100 %", "10 %", "1 %", "0.1 %", "0.01 %", "none"])
-    axes.yaxis.set_minor_locator(pages.no_ticks())
-    axes.axhspan(100 * SAME, 100 * SAME / BAND**2, color=pages.BLUE, alpha=0.08)
-    axes.axvline(1.0, color=pages.BLUE, linewidth=1.4)
-    axes.set_xlabel("time, as a multiple of that of certpca's auto (tuning included)")
-    axes.set_ylabel("variance lost against certpca's auto")
-    low, high = axes.get_xlim()
-    for place, words, side in ((low, " sooner", "left"), (high, "later ", "right")):
-        axes.text(place, 115.0, words, ha=side, va="bottom", color=pages.BLUE, fontsize=9)
-    axes.grid(alpha=0.25, linewidth=0.6)
-    legend = axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=8.5)
-    for handle in legend.legend_handles:
-        handle.set_markerfacecolor(handle.get_color())
+def _decorate(same: Any, less: Any) -> None:
+    same.set_ylim(len(FIELD) - 0.5, -0.5)  # the first on top
+    same.set_yticks(range(len(FIELD)), list(FIELD))
+    for between in range(1, len(FIELD)):
+        same.axhline(between - 0.5, color="black", alpha=0.12, linewidth=0.6)
+    same.set_title("captured as much as certpca's auto", loc="right", fontsize=10.5)
+    less.set_title("captured less", loc="right", fontsize=10.5)
+    less.set_xscale("log")
+    less.set_yscale("log")
+    less.set_ylim(130.0, 100 * SAME)  # the best on top
+    less.set_yticks([100.0, 10.0, 1.0, 0.1, 0.01], ["100 %", "10 %", "1 %", "0.1 %", "0.01 %"])
+    less.yaxis.set_minor_locator(pages.no_ticks())
+    less.set_ylabel("variance lost")
+    less.set_xlabel("time, as a multiple of that of certpca's auto (tuning included)")
+    less.xaxis.set_major_formatter(lambda value, _: f"{value:,g}×")
+    for axes in (same, less):
+        axes.axvline(1.0, color=pages.BLUE, linewidth=1.6)
+        axes.grid(axis="x", alpha=0.25, linewidth=0.6)
+    less.grid(axis="y", alpha=0.25, linewidth=0.6)
+    for words, side, x in (("← sooner ", "right", 1.0), (" later →", "left", 1.0)):
+        same.annotate(
+            words, (x, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 4), textcoords="offset points",
+            ha=side, va="bottom", color=pages.BLUE, fontsize=10,
+        )  # fmt: skip
+    filled = less.plot([], [], marker="o", color="#444444", linestyle="none", label="auto takes 10 ms or more")
+    hollow = less.plot(
+        [], [], marker="o", color="#444444", markerfacecolor="white", linestyle="none", label="less: mostly set-up"
+    )
+    less.legend(handles=[*filled, *hollow], loc="upper right", fontsize=9, frameon=True)

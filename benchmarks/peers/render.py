@@ -1,31 +1,31 @@
 """Write docs/peers.md and its figure from benchmarks/results/peers.json.
 
+What was measured with two threads, benchmarks/results/peers_two_threads.json, is a section of the page.
+
 python -m benchmarks.peers.render [--results peers_quick]
 """
 
 import argparse
 from typing import Any
 
-from benchmarks.peers import figure
-from benchmarks.peers.results import League, Row, earlier, label, leagues, module, ours, read, total
+from benchmarks.peers import figure, two_threads
+from benchmarks.peers.results import League, Row, earlier, label, leagues, module, ours, path_of, read, total
 
 from experiments import pages
 
 DEFAULT, FAST = "certpca_auto", "certpca_svd_threshold"
+TWO_THREADS = "peers_two_threads"
 
 
-def page(content: dict[str, Any], picture: str) -> list[str]:
-    """Return the lines of the page."""
+def page(content: dict[str, Any], picture: str, several: dict[str, Any] | None = None) -> list[str]:
+    """Return the lines of the page; `several` is what was measured with two threads."""
     found = leagues(content["rows"])
     lines = ["# certpca and its peers", "", *_how(content), "", f"![variance lost against time]({picture})", ""]
-    lines += [
-        "A marker for each peer and case; filled ones are cases of more than 512 features. On the left of the blue line"
-    ]
-    lines += [
-        "a peer was sooner than `auto`; in the blue band it captured as much. Peers without an answer are not drawn.",
-        "",
-    ]
-    lines += ["## In short", "", *_summary(found), "", "## Where certpca loses", "", *_losses(found), ""]
+    lines += [*PICTURE.strip().splitlines(), ""]
+    lines += ["## In short", "", *_summary(found), "", *SHORT.strip().splitlines(), ""]
+    if several is not None:
+        lines += ["## Two threads", "", *two_threads.section(content, several), ""]
+    lines += ["## Where certpca loses", "", *_losses(found), ""]
     lines += ["## Every run", "", *LEGEND.strip().splitlines(), ""]
     for league in found:
         first = league.rows[0]
@@ -45,6 +45,16 @@ eigenvalue, with the loadings as returned (raw) and with the best ones on the sa
 penalise shrink their loadings, so only refitted values are compared. With one thread, seconds are those of the
 processor, so that what else runs on a machine does not count; short solves are repeated and their mean counts; loading,
 compiling and verifying are not counted. Limits on time are about the processor too.
+"""
+PICTURE = """
+A marker for each peer and case: on the left of the blue line it was sooner than `auto`. Above, those that captured as
+much, a row for each group of peers; below, what the others lost. Hollow markers are cases that `auto` solves in less
+than 10 ms, where set-up counts most. Peers without an answer are not drawn.
+"""
+SHORT = """
+The ratio is the time of `auto` in units of that of the quickest peer within 1 %: below 1, `auto` was sooner.
+† Both took less than 10 ms, where set-up such as checking the data counts most: `svd-threshold`, which hardly
+searches, takes about as long there.
 """
 LEGEND = """
 Bound is an upper bound on f: certpca's are proved and were verified by the independent checker. cvxpy's value of
@@ -74,7 +84,7 @@ def _sources(content: dict[str, Any]) -> str:
 
 def _summary(found: list[League]) -> list[str]:
     head = ["case", "k", "`auto` f", "`auto` s", "proved bound", "proved gap", "proved in s"]
-    head += ["most of a peer", "quickest peer within 1 %", "peers without an answer"]
+    head += ["most of a peer", "quickest peer within 1 %", "ratio", "peers without an answer"]
     rows = []
     for league in found:
         auto, sparsity = league.of(DEFAULT), league.rows[0]["sparsity"]
@@ -87,7 +97,7 @@ def _summary(found: list[League]) -> list[str]:
             f"{proof['bound']:.5f}" if proof else "–",
             f"{_gap(proof):.2%}" if proof else "–", _s(proof),
             f"{peer['refitted']:.5f} {label(peer)}" if peer else "–",
-            f"{_s(near)} {label(near)}" if near else "none", len(league.silent),
+            f"{_s(near)} {label(near)}" if near else "none", two_threads.ratio(league), len(league.silent),
         ])  # fmt: skip
     return pages.table(head, rows)
 
@@ -105,7 +115,8 @@ def _losses(found: list[League]) -> list[str]:
         if fast is not None:
             said += _named("captured more than `svd-threshold`", league.better(fast), fast, "refitted")
             said += _named("captured as much as `svd-threshold` in less time", league.faster(fast), fast, "time")
-        lines.append(f"- **{league.case}**: {'; '.join(said) if said else 'no peer was better or faster'}.")
+        mark = " †" if auto is not None and league.decided_by_set_up(auto) else ""
+        lines.append(f"- **{league.case}**{mark}: {'; '.join(said) if said else 'no peer was better or faster'}.")
     return lines
 
 
@@ -192,7 +203,8 @@ def main() -> None:
     content = read(parser.parse_args().results)
     if not content["rows"]:
         parser.error("no results yet: run python -m benchmarks.peers.run first")
-    pages.write("peers", page(content, figure.draw(leagues(content["rows"]))))
+    several = read(TWO_THREADS) if path_of(TWO_THREADS).exists() else None
+    pages.write("peers", page(content, figure.draw(leagues(content["rows"])), several))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import Any
 RESULTS = Path(__file__).parents[1] / "results"
 SAME = 1e-6  # objectives closer than this, relative to each other, are a draw
 CLOSE = 0.01  # an objective within this share of another is near it
+SET_UP = 0.01  # seconds below which what is done before solving decides who is sooner
 
 Row = dict[str, Any]
 
@@ -58,18 +59,37 @@ class League:
         near = [peer for peer in self.peers if peer["refitted"] >= (1 - CLOSE) * row["refitted"]]
         return min(near, key=total, default=None)
 
+    def lead(self, row: Row) -> float | None:
+        """Return the seconds of an answer as a multiple of those of the quickest peer within 1 %."""
+        near = self.quickest_near(row)
+        return None if near is None else total(row) / total(near)
+
+    def decided_by_set_up(self, row: Row) -> bool:
+        """Whether an answer and the quickest peer within 1 % both take so little that set-up decides."""
+        near = self.quickest_near(row)
+        return near is not None and max(total(row), total(near)) < SET_UP
+
 
 def read(name: str) -> dict[str, Any]:
     """Return the file written by `benchmarks.peers.run`."""
-    content: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())
+    content: dict[str, Any] = json.loads(path_of(name).read_text())
     content["rows"] = [row for row in content["rows"] if "outcome" in row]
     return content
+
+
+def path_of(name: str) -> Path:
+    return RESULTS / f"{name}.json"
 
 
 def leagues(rows: list[Row]) -> list[League]:
     """Group the rows by case, in their order."""
     names = list(dict.fromkeys(row["case"] for row in rows))
     return [League(name, [row for row in rows if row["case"] == name]) for name in names]
+
+
+def quick(rows: list[Row], seconds: float) -> set[tuple[str, str]]:
+    """Return the cases and solvers with an answer within so many seconds, tuning included."""
+    return {(row["case"], row["solver"]) for row in rows if row["outcome"] == "answered" and total(row) <= seconds}
 
 
 def ours(row: Row) -> bool:

@@ -1,6 +1,7 @@
 """Every solver on every dataset, each run in a process of its own, judged by one objective.
 
     python -m benchmarks.peers.run            # missing runs only; --again repeats, --quick takes the small cases
+    python -m benchmarks.peers.run --threads 2 --output peers_two_threads --within 30      # idle machine
     python -m benchmarks.peers.render         # docs/peers.md and its figure
 
 All get the same matrix, its columns centred (a sparse one with its means apart), and one component is asked for.
@@ -28,7 +29,7 @@ from benchmarks.machine import CHECKOUT, facts, write_results
 from benchmarks.peers import r_process
 from benchmarks.peers.objective import Judge, Verdict
 from benchmarks.peers.problem import Case
-from benchmarks.peers.results import earlier
+from benchmarks.peers.results import earlier, quick, read
 from benchmarks.peers.timing import CLOSE, OUT_OF_TIME
 
 HERE = Path(__file__).parent
@@ -153,8 +154,9 @@ def main() -> None:
     modules = solvers()
     rows = {} if options.fresh else _kept(name)
     available = versions(modules)
-    header = {"quick": options.quick, "limits": vars(limits), "peers": available}
+    header = {"quick": options.quick, "within": options.within, "limits": vars(limits), "peers": available}
     listed = cases()
+    allowed = quick(read("peers")["rows"], options.within) if options.within else None
     order = {(case.name, solver): place for place, (case, solver) in enumerate((c, s) for c in listed for s in modules)}
     for case in listed:
         if (options.quick and not case.quick) or options.case not in case.name:
@@ -163,6 +165,7 @@ def main() -> None:
             solver
             for solver in modules
             if any(part in solver for part in options.only)
+            and (allowed is None or (case.name, solver) in allowed)
             and (options.again or _stale(rows.get((case.name, solver)), solver, start["source"]))
         ]
         if not wanted:
@@ -198,6 +201,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1, help="threads of BLAS and of numba")
     parser.add_argument("--only", nargs="*", default=[""], help="solvers whose name contains one of these")
     parser.add_argument("--case", default="", help="cases whose name contains this")
+    parser.add_argument("--within", type=float, help="only what answered within so many seconds in peers.json")
     parser.add_argument("--again", action="store_true", help="repeat what is there already")
     parser.add_argument("--output", default="", help="name of the results, without ending (peers; quick: peers_quick)")
     parser.add_argument("--fresh", action="store_true", help="forget all earlier results")
