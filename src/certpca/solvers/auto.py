@@ -30,8 +30,9 @@ from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
 from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidProblemError
 from certpca.runtime.limits import limits
-from certpca.search.constrained import ConstrainedSearch
-from certpca.search.krylov import ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
+from certpca.search.climbing import climbed
+from certpca.search.constrained import ConstrainedSearch, Fitted
+from certpca.search.krylov import FEWER, ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
 from certpca.search.starts import EVERY_COLUMN, near_copies, scaled_columns, starting_images
 from certpca.search.swaps import SwapSearch, polished
 from certpca.search.thresholding import Race
@@ -47,6 +48,9 @@ FINALISTS_FROM_FILES = 3
 CUT_FROM_FILES = 4  # one start in so many is followed after each round over files
 WORTH_LOOKING = 1e-2  # what might be left beyond the leading eigenvector's support before it is improved,
 NOTHING_LEFT = 1e-5  # and once it is
+LEADING = 2  # eigenvectors of a small matrix, which is searched from every feature:
+ROUNDS_OF_SMALL, CUT_OF_SMALL = 2, 4  # rounds, and one start in so many goes on, as refits of few lead further soon
+NARROW = 32  # loadings up to which supports of small matrices are improved all together
 LITTLE_DATA, MORE_STARTS = 2**18, 4  # numbers up to which products cost next to nothing, and how many times more start
 SHARING = 0.5  # variance of features that are raced, in units of what each of k captures
 COPIES = 6  # one start more for each so many, of features that have near-copies
@@ -105,20 +109,20 @@ class Auto:
         if progress.late():
             return Candidate(_of_a_column(operator, sparsity), Status.OUT_OF_BUDGET, largest_eigenvalue=math.nan)
         frugal = operator.cost.dear
-        given, operator = operator, _formed(operator)
-        few_samples = (given.rows or given.size) <= FEW_SAMPLES
-        pairs = self._eigenpairs(given if few_samples else operator, rng, progress, frugal=frugal)
+        few_samples = (operator.rows or operator.size) <= min(FEW_SAMPLES, operator.size // FEWER)
+        operator = operator if few_samples else _formed(operator)
+        pairs = self._eigenpairs(operator, rng, progress, frugal=frugal)
         value = float(pairs.values[0])
         if value <= 0.0:
             return Candidate(np.arange(sparsity), Status.CONVERGED, largest_eigenvalue=0.0)
         early = self._early(operator, sparsity, pairs, diagonal, progress)
         if early is not None:
             return early
+        operator = _formed(operator) if few_samples else operator
         finalists = self._raced(operator, sparsity, pairs, diagonal, progress, rng, frugal=frugal)
         status = Status.OUT_OF_BUDGET if progress.exhausted else Status.CONVERGED
         winner, loadings, winning = finalists[0], None, -np.inf
-        improved = self._polished_together if frugal or operator.cost.reads else self._polished
-        for search in improved(operator, finalists, diagonal, progress):
+        for search in self._improved(operator, finalists, diagonal, progress, frugal=frugal):
             if search.objective > winning * (1 + 1e-12):
                 winning, winner, loadings = search.objective, search.support, search.loadings
         status = Status.OUT_OF_BUDGET if progress.exhausted else status
@@ -130,6 +134,7 @@ class Auto:
         self, operator: Operator, rng: np.random.Generator, progress: Progress, *, frugal: bool
     ) -> Eigenpairs:
         count, first = self.eigenvectors, ACCURACY if frugal else ACCURACY_OF_FIRST
+        count = min(count, LEADING) if _small(operator) else count
         if not operator.cost.reads and (
             operator.size <= SOLVED_EXACTLY or count < (operator.rows or operator.size) <= FEW_SAMPLES
         ):
@@ -189,10 +194,11 @@ class Auto:
             among = np.arange(operator.size)
         rough = operator.in_single_precision() if _small(operator) and operator.size > SOLVED_EXACTLY else operator
         race = self._race(rough, sparsity, frugal=frugal)
-        race.run(self._starts(rough, sparsity, pairs, diagonal, rng, frugal=frugal), self.rounds, progress)
+        rounds = min(self.rounds, ROUNDS_OF_SMALL) if _small(operator) else self.rounds
+        race.run(self._starts(rough, sparsity, pairs, diagonal, rng, frugal=frugal), rounds, progress)
         found = [arrival.support for arrival in race.best]
         if among.size < whole and _small(operator):  # most of the way costs next to nothing here
-            found = [search.support for search in self._polished(operator, found, diagonal, progress)]
+            found = [search.support for search in self._improved(operator, found, diagonal, progress, frugal=frugal)]
         return [among[support] for support in found]
 
     def _starts(
@@ -205,6 +211,10 @@ class Auto:
         *,
         frugal: bool,
     ) -> Iterator[Vector]:
+        if _small(operator):
+            columns = scaled_columns(operator, np.arange(operator.size), diagonal)
+            yield np.concatenate([pairs.vectors[:, :LEADING], columns], axis=1)
+            return
         many = operator.size > EVERY_COLUMN
         enough = max(FEWEST_STARTS, STARTS_FOR_EACH * operator.size // sparsity) if many else self.starts
         starts = self.effort * min(self.starts, STARTS_FROM_FILES if frugal else enough)
@@ -219,9 +229,18 @@ class Auto:
         if frugal:
             few = min(self.finalists, FINALISTS_FROM_FILES)
             return Race(operator, sparsity, few * self.effort, operator.size, CUT_FROM_FILES)
-        if operator.size <= EVERY_COLUMN:
-            return Race(operator, sparsity, self.finalists * self.effort, operator.size + self.starts, cut=1)
-        return Race(operator, sparsity, self.finalists * self.effort, FOLLOWED * self.effort * _times_more(operator))
+        cut, following = CUT_OF_SMALL if _small(operator) else 2, FOLLOWED * self.effort * _times_more(operator)
+        return Race(operator, sparsity, self.finalists * self.effort, following, cut)
+
+    def _improved(
+        self, operator: Operator, supports: list[Indices], diagonal: Vector, progress: Progress, *, frugal: bool
+    ) -> Iterator[SwapSearch | Fitted]:
+        """Improve supports in the way that suits them."""
+        if frugal or operator.cost.reads:
+            return self._polished_together(operator, supports, diagonal, progress)
+        if _small(operator) and supports[0].size <= NARROW:
+            return climbed(operator.submatrix(np.arange(operator.size)), np.array(supports), progress)
+        return self._polished(operator, supports, diagonal, progress)
 
     def _polished(
         self, operator: Operator, supports: list[Indices], diagonal: Vector, progress: Progress
