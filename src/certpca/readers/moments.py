@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_vector
 
-BLOCK_BYTES = 4 << 20  # converted blocks are used twice and stay in the cache
+BLOCK_BYTES = 1 << 20  # converted blocks stay in the cache, and in memory that is at hand
 LARGEST, SMALLEST = 2.0**800, 2.0**-900  # sums of squares between which no square overflows or vanishes
 SMALLEST_MEAN = 2.0**-400  # what is left of smaller deviations from a larger mean is rounding
 EXACT_ROWS = 64  # so many squares of bytes add up to less than 2^24: exact in float32
@@ -46,7 +46,7 @@ def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
     count, total = np.full(size, float(rows)), np.zeros(size)
     with np.errstate(invalid="ignore", over="ignore"):  # +inf and -inf in one column; huge values
         for block in row_blocks(values):
-            total += to_vector(xp.sum(xp.astype(block, xp.float64), axis=0))
+            total += to_vector(xp.sum(xp.astype(block, xp.float64, copy=False), axis=0))
     complete = code is None and bool(np.isfinite(total).all())  # one value missing or infinite would show here
     if not complete:
         count, total = np.zeros(size), np.zeros(size)
@@ -61,7 +61,7 @@ def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
     shift = xp.asarray(reference, dtype=xp.float64, device=device_of(values))[None, :]
     for block in row_blocks(values):
         if complete:
-            deviation = xp.astype(block, xp.float64) - shift
+            deviation = xp.astype(block, xp.float64, copy=False) - shift
         else:
             numbers, present = _present(xp, block, code)
             deviation = xp.where(present, numbers - shift, xp.zeros_like(numbers))

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from certpca.runtime.arrays import Indices, Vector
+from certpca.operators.base import Operator
+from certpca.runtime.arrays import Indices, Vector, to_vector
 from certpca.runtime.budget import Progress
 from certpca.search.constrained import Fitted
 from certpca.search.swaps import GAIN_TOLERANCE
@@ -18,23 +19,23 @@ from certpca.search.thresholding import at_places, largest_in_rows, unseen
 ALMOST_ALL = 1e-4  # left of a squared length without a loading, from which nothing is said: it would be rounding
 
 
-def climbed(matrix: Vector, supports: Indices, progress: Progress) -> Iterator[Fitted]:
+def climbed(operator: Operator, supports: Indices, diagonal: Vector, progress: Progress) -> Iterator[Fitted]:
     """Threshold, and exchange where that does not help, until nothing does; those that meet go on as one.
 
     Parameters
     ----------
-    matrix
-        In float64, on the host.
+    operator, diagonal
+        A matrix at hand, and its diagonal.
     supports
         Sorted, one in each row.
     progress
         A step is one of all supports.
     """
-    diagonal, level, seen = np.diagonal(matrix), 1 + GAIN_TOLERANCE, set[bytes]()
+    level, seen = 1 + GAIN_TOLERANCE, set[bytes]()
     supports = supports[unseen(supports, seen)]
     while len(supports):
-        rows = matrix[supports]
-        values, vectors = np.linalg.eigh(matrix[supports[:, :, None], supports[:, None, :]])
+        rows = to_vector(operator.columns(supports.ravel())).T.reshape(*supports.shape, operator.size)
+        values, vectors = np.linalg.eigh(np.take_along_axis(rows, supports[:, None, :], axis=2))
         objectives, loadings = values[:, -1], vectors[:, :, -1]
         images = (loadings[:, None, :] @ rows)[:, 0]
         largest = largest_in_rows(np.abs(images), supports.shape[1])
@@ -43,7 +44,7 @@ def climbed(matrix: Vector, supports: Indices, progress: Progress) -> Iterator[F
         if stay.size:
             bounds = _exchanged(diagonal, rows[stay], supports[stay], loadings[stay], objectives[stay], images[stay])
             best = bounds.reshape(stay.size, -1).argmax(axis=1)
-            leaving, entering = np.divmod(best, matrix.shape[0])
+            leaving, entering = np.divmod(best, operator.size)
             helps = bounds[np.arange(stay.size), leaving, entering] > level * objectives[stay]
             changed = stay[helps]
             largest[changed] = supports[changed]

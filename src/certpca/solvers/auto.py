@@ -213,7 +213,8 @@ class Auto:
     ) -> Iterator[Vector]:
         if _small(operator):
             columns = scaled_columns(operator, np.arange(operator.size), diagonal)
-            yield np.concatenate([pairs.vectors[:, :LEADING], columns], axis=1)
+            vectors = pairs.vectors[:, :LEADING].astype(columns.dtype, copy=False)
+            yield np.concatenate([vectors.T, columns.T]).T
             return
         many = operator.size > EVERY_COLUMN
         enough = max(FEWEST_STARTS, STARTS_FOR_EACH * operator.size // sparsity) if many else self.starts
@@ -239,7 +240,7 @@ class Auto:
         if frugal or operator.cost.reads:
             return self._polished_together(operator, supports, diagonal, progress)
         if _small(operator) and supports[0].size <= NARROW:
-            return climbed(operator.submatrix(np.arange(operator.size)), np.array(supports), progress)
+            return climbed(operator, np.array(supports), diagonal, progress)
         return self._polished(operator, supports, diagonal, progress)
 
     def _polished(
