@@ -52,7 +52,8 @@ class ExplicitOperator(Operator):
 
     def columns(self, indices: Indices) -> Array:
         """Gather rows, which lie together and are the same."""
-        return self.xp.matrix_transpose(self.xp.take(self._matrix, self.xp.asarray(indices, device=self.device), axis=0))
+        rows = self.xp.take(self._matrix, self.xp.asarray(indices, device=self.device), axis=0)
+        return self.xp.matrix_transpose(rows)
 
     def entries(self, rows: Indices, columns: Indices) -> Vector:
         """Gather those alone where the matrix is at hand."""

@@ -34,11 +34,14 @@ def climbed(operator: Operator, supports: Indices, diagonal: Vector, progress: P
     level, seen = 1 + GAIN_TOLERANCE, set[bytes]()
     supports = supports[unseen(supports, seen)]
     while len(supports):
-        rows = to_vector(operator.columns(supports.ravel())).T.reshape(*supports.shape, operator.size)
-        values, vectors = np.linalg.eigh(np.take_along_axis(rows, supports[:, None, :], axis=2))
+        count, width = supports.shape
+        rows = to_vector(operator.columns(supports.ravel())).T
+        parts = at_places(rows, np.repeat(supports, width, axis=0)).reshape(count, width, width)
+        rows = rows.reshape(count, width, operator.size)
+        values, vectors = np.linalg.eigh(parts)
         objectives, loadings = values[:, -1], vectors[:, :, -1]
         images = (loadings[:, None, :] @ rows)[:, 0]
-        largest = largest_in_rows(np.abs(images), supports.shape[1])
+        largest = largest_in_rows(np.abs(images), width)
         moving = (at_places(images, largest) ** 2).sum(axis=1) > level * objectives**2
         stay = np.flatnonzero(~moving)
         if stay.size:
@@ -53,7 +56,9 @@ def climbed(operator: Operator, supports: Indices, diagonal: Vector, progress: P
             moving[changed] = True
         going = np.flatnonzero(moving) if progress.tick(float(objectives.max())) else stay[:0]
         going = going[unseen(largest[going], seen)]
-        for place in np.setdiff1d(np.arange(len(supports)), going, assume_unique=True).tolist():
+        moving[:] = False
+        moving[going] = True
+        for place in np.flatnonzero(~moving).tolist():
             yield Fitted(supports[place], loadings[place], float(objectives[place]))
         supports = largest[going]
 

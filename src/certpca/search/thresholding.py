@@ -130,16 +130,16 @@ class Race:
     def _rounds(self, runners: Runners, rounds: int, progress: Progress) -> None:
         seen: set[bytes] = set()
         top = 0.0
-        for _ in range(rounds):
+        for number in range(rounds):
             runners = self._fresh(runners, seen)
             if len(runners) == 0:
                 return
             images = self._operator.images(runners.supports, runners.loadings)
             values = np.einsum("ij,ij->i", runners.loadings, at_places(images, runners.supports))
             self._note(runners, values)
-            before, top = top, self.best[0].value
+            before, top = top, max(top, float(values.max()))
             flat = len(runners) <= self._finalists and top <= before * (1 + FLAT)
-            if not progress.tick(top) or flat:
+            if not progress.tick(top) or flat or number == rounds - 1:
                 return
             ahead = _largest(values, max(self._finalists, len(runners) // self._cut))
             runners = Runners.thresholded(images[ahead], self._sparsity)

@@ -161,7 +161,8 @@ class Auto:
         ceiling = second + (largest - second) * share
         if ceiling > largest * share * (1 + WORTH_LOOKING):
             return None
-        found = polished(SwapSearch(operator, support, diagonal, progress.late), progress)
+        start = pairs.vectors[support, 0]
+        found = polished(SwapSearch(operator, support, diagonal, progress.late, start), progress)
         if found.objective < ceiling * (1 - NOTHING_LEFT / self.effort**2):
             return None
         return Candidate(found.support, ending(progress, Status.CONVERGED), found.loadings, float(largest), fitted=True)
