@@ -54,7 +54,7 @@ def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
             numbers, present = _present(xp, block, code)
             count += to_vector(xp.sum(xp.astype(present, xp.float64), axis=0))
             total += to_vector(xp.sum(numbers, axis=0))
-    mean, infinite = _means(total, count)
+    mean, infinite = (total / rows, np.zeros(size, dtype=bool)) if complete else _means(total, count)
     squares = np.zeros(size)
     reference = mean if center else np.zeros(size)
     shift = xp.asarray(reference, dtype=xp.float64, device=device_of(values))[None, :]
@@ -65,7 +65,8 @@ def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
             numbers, present = _present(xp, block, code)
             deviation = xp.where(present, numbers - shift, xp.zeros_like(numbers))
         squares += to_vector(_column_squares(xp, deviation))
-    odd = np.flatnonzero(_out_of_range(mean, squares, infinite)) if _is_double(values.dtype) else np.empty(0, np.intp)
+    ordinary = not _is_double(values.dtype) or (complete and squares.min() >= SMALLEST and squares.max() <= LARGEST)
+    odd = np.empty(0, np.intp) if ordinary else np.flatnonzero(_out_of_range(mean, squares, infinite))
     found = Moments(rows, count, mean, without_rounding(squares, reference, rows), infinite)
     width = max(1, BLOCK_BYTES // (8 * rows))
     parts = [odd[start : start + width] for start in range(0, odd.size, width)]

@@ -6,7 +6,8 @@ variance lets them carry a share. The best few supports are refitted, thresholde
 nothing helps, all with the same products; nearly the same ones go on as one. `effort` says how many there are of all.
 The search does not begin where a bound by the spectrum says that the leading eigenvector leaves next to nothing.
 
-Small matrices are formed, and searched from every feature to the end. Large data that stay in a file are walked over
+Small matrices are formed, and searched from every feature and two eigenvectors. There it is calls that cost and not
+products, so two rounds are enough, and narrow supports are improved all together (`search/climbing.py`). Large data that stay in a file are walked over
 by every product, so there the search starts from fewer places, only the better quarter goes on after each round, and
 supports are improved on the matrix of those features that come closest to being chosen; one more product, for all of
 them together, then says whether any other feature should have been.
@@ -48,9 +49,11 @@ FINALISTS_FROM_FILES = 3
 CUT_FROM_FILES = 4  # one start in so many is followed after each round over files
 WORTH_LOOKING = 1e-2  # what might be left beyond the leading eigenvector's support before it is improved,
 NOTHING_LEFT = 1e-5  # and once it is
+COLUMNS = 128  # starts of a small matrix in a panel, which stays in the cache
 LEADING = 2  # eigenvectors of a small matrix, which is searched from every feature:
 ROUNDS_OF_SMALL, CUT_OF_SMALL = 2, 4  # rounds, and one start in so many goes on, as refits of few lead further soon
-NARROW = 32  # loadings up to which supports of small matrices are improved all together
+NARROW = 32  # loadings up to which supports of small matrices are improved all together,
+ONE_MORE_FOR, FEATURES_FOR_ONE = 3, 32  # so that there is one more for each so many, and for so many features
 LITTLE_DATA, MORE_STARTS = 2**18, 4  # numbers up to which products cost next to nothing, and how many times more start
 SHARING = 0.5  # variance of features that are raced, in units of what each of k captures
 COPIES = 6  # one start more for each so many, of features that have near-copies
@@ -68,9 +71,9 @@ class Auto:
     Parameters
     ----------
     eigenvectors
-        Leading eigenvectors to start from and to mix.
+        Leading eigenvectors to start from and to mix; two, of small matrices.
     starts
-        Number of starts; small problems add every single feature.
+        Number of starts; small matrices have one for each feature instead.
     rounds
         Thresholding rounds, at most.
     finalists
@@ -213,9 +216,10 @@ class Auto:
         frugal: bool,
     ) -> Iterator[Vector]:
         if _small(operator):
-            columns = scaled_columns(operator, np.arange(operator.size), diagonal)
-            vectors = pairs.vectors[:, :LEADING].astype(columns.dtype, copy=False)
-            yield np.concatenate([vectors.T, columns.T]).T
+            for first in range(0, operator.size, COLUMNS):
+                columns = scaled_columns(operator, np.arange(first, min(first + COLUMNS, operator.size)), diagonal)
+                vectors = pairs.vectors[:, : 0 if first else LEADING].astype(columns.dtype, copy=False)
+                yield np.concatenate([vectors.T, columns.T]).T
             return
         many = operator.size > EVERY_COLUMN
         enough = max(FEWEST_STARTS, STARTS_FOR_EACH * operator.size // sparsity) if many else self.starts
@@ -231,8 +235,11 @@ class Auto:
         if frugal:
             few = min(self.finalists, FINALISTS_FROM_FILES)
             return Race(operator, sparsity, few * self.effort, operator.size, CUT_FROM_FILES)
-        cut, following = CUT_OF_SMALL if _small(operator) else 2, FOLLOWED * self.effort * _times_more(operator)
-        return Race(operator, sparsity, self.finalists * self.effort, following, cut)
+        following, finalists = FOLLOWED * self.effort * _times_more(operator), self.finalists * self.effort
+        if not _small(operator):
+            return Race(operator, sparsity, finalists, following)
+        more = finalists // ONE_MORE_FOR + operator.size // FEATURES_FOR_ONE if sparsity <= NARROW else 0
+        return Race(operator, sparsity, finalists + more, following, CUT_OF_SMALL)
 
     def _improved(
         self, operator: Operator, supports: list[Indices], diagonal: Vector, progress: Progress, *, frugal: bool
@@ -240,7 +247,7 @@ class Auto:
         """Improve supports in the way that suits them."""
         if frugal or operator.cost.reads:
             return self._polished_together(operator, supports, diagonal, progress)
-        if _small(operator) and supports[0].size <= NARROW:
+        if _small(operator) and supports[0].size <= NARROW:  # wide ones move by many exchanges at a time
             return climbed(operator, np.array(supports), diagonal, progress)
         return self._polished(operator, supports, diagonal, progress)
 
