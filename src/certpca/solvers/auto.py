@@ -7,10 +7,11 @@ nothing helps, all with the same products; nearly the same ones go on as one. `e
 The search does not begin where a bound by the spectrum says that the leading eigenvector leaves next to nothing.
 
 Small matrices are formed, and searched from every feature and two eigenvectors. There it is calls that cost and not
-products, so two rounds are enough, and narrow supports are improved all together (`search/climbing.py`). Large data that stay in a file are walked over
-by every product, so there the search starts from fewer places, only the better quarter goes on after each round, and
-supports are improved on the matrix of those features that come closest to being chosen; one more product, for all of
-them together, then says whether any other feature should have been.
+products, so two rounds are enough, and narrow supports are improved all together (`search/climbing.py`).
+
+Large data that stay in a file are walked over by every product, so there the search starts from fewer places, only the
+better quarter goes on after each round, and supports are improved on the matrix of those features that come closest to
+being chosen; one more product, for all of them together, then says whether any other feature should have been.
 
 Under constraints `search/constrained` does all this, among the supports that are allowed.
 """
