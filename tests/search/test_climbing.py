@@ -66,3 +66,14 @@ def test_a_limit_ends_all_of_them_where_they_are(rng):
     supports = random_supports(rng, 5, 60, 4)
     found = ends_of(matrix, supports, certpca.Budget(steps=1))
     assert [end.support.tolist() for end in found] == supports.tolist()
+
+
+def test_a_run_that_was_ended_is_told_nothing_more(rng):
+    matrix = np.cov(rng.standard_normal((30, 60)).T)
+    steps = []
+    progress = certpca.Progress(listener=steps.append)
+    progress.interrupt()
+    supports = random_supports(rng, 5, 60, 4)
+    found = list(climbed(certpca.from_matrix(matrix), supports, np.diag(matrix), progress))
+    assert [end.support.tolist() for end in found] == supports.tolist()
+    assert steps == []

@@ -54,7 +54,8 @@ def climbed(operator: Operator, supports: Indices, diagonal: Vector, progress: P
             largest[changed, leaving[helps]] = entering[helps]
             largest[changed] = np.sort(largest[changed], axis=1)
             moving[changed] = True
-        going = np.flatnonzero(moving) if progress.tick(float(objectives.max())) else stay[:0]
+        may_go = not progress.exhausted and progress.tick(float(objectives.max()))
+        going = np.flatnonzero(moving) if may_go else stay[:0]
         going = going[unseen(largest[going], seen)]
         moving[:] = False
         moving[going] = True
