@@ -70,7 +70,7 @@ def test_a_limit_ends_all_of_them_where_they_are(rng):
 
 def test_a_run_that_was_ended_is_told_nothing_more(rng):
     matrix = np.cov(rng.standard_normal((30, 60)).T)
-    steps = []
+    steps: list[certpca.Step] = []
     progress = certpca.Progress(listener=steps.append)
     progress.interrupt()
     supports = random_supports(rng, 5, 60, 4)
