@@ -129,9 +129,11 @@ class Covariance(Operator):
         return xp.astype(product(xp.astype(panel, xp.float64)), panel.dtype)
 
     def _in_units(self, product: Array) -> Array:
-        """Divide products of columns as the matrix asks for."""
-        divided = product / self._columns.divisor
-        return divided if self._columns.unit == 1.0 else divided * self._columns.unit
+        """Divide products of columns, which nobody else has, as the matrix asks for."""
+        product /= self._columns.divisor  # in place: new pages cost more than this
+        if self._columns.unit != 1.0:
+            product *= self._columns.unit
+        return product
 
     def near_one(self) -> Operator:
         """Let the weights bring the numbers near one; the data stay as they are."""
@@ -385,7 +387,8 @@ class DenseCovariance(Covariance):
 
     def _raw_columns(self, indices: Indices | slice, dtype: Any) -> Array:
         raw = self._take(indices)
-        return self._filled(self.xp.astype(raw, dtype), raw, self._columns.mean[indices])
+        block = self.xp.astype(raw, dtype, copy=isinstance(indices, slice))  # what was gathered is a copy already
+        return self._filled(block, raw, self._columns.mean[indices])
 
     def _take(self, indices: Indices | slice) -> Array:
         if isinstance(indices, slice):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_vector
 
-BLOCK_BYTES = 4 << 20  # converted blocks are used twice and stay in the cache
+BLOCK_BYTES = 1 << 20  # converted blocks stay in the cache, and in memory that is at hand
 LARGEST, SMALLEST = 2.0**800, 2.0**-900  # sums of squares between which no square overflows or vanishes
 SMALLEST_MEAN = 2.0**-400  # what is left of smaller deviations from a larger mean is rounding
 EXACT_ROWS = 64  # so many squares of bytes add up to less than 2^24: exact in float32
@@ -37,6 +37,7 @@ class Moments:
         return bool((self.count < self.rows).any())
 
 
+@np.errstate(invalid="ignore", over="ignore", under="ignore")  # +inf and -inf in one column; huge values
 def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
     """Walk over dense data twice: means first, then squared deviations from them."""
     xp = namespace(values)
@@ -44,30 +45,28 @@ def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
         return _byte_moments(values, center=center)
     rows, size = values.shape
     count, total = np.full(size, float(rows)), np.zeros(size)
-    with np.errstate(invalid="ignore", over="ignore"):  # +inf and -inf in one column; huge values
-        for block in row_blocks(values):
-            total += to_vector(xp.sum(xp.astype(block, xp.float64), axis=0))
+    for block in row_blocks(values):
+        total += to_vector(xp.sum(xp.astype(block, xp.float64, copy=False), axis=0))
     complete = code is None and bool(np.isfinite(total).all())  # one value missing or infinite would show here
     if not complete:
         count, total = np.zeros(size), np.zeros(size)
         for block in row_blocks(values):
             numbers, present = _present(xp, block, code)
             count += to_vector(xp.sum(xp.astype(present, xp.float64), axis=0))
-            with np.errstate(invalid="ignore", over="ignore"):
-                total += to_vector(xp.sum(numbers, axis=0))
-    mean, infinite = _means(total, count)
+            total += to_vector(xp.sum(numbers, axis=0))
+    mean, infinite = (total / rows, np.zeros(size, dtype=bool)) if complete else _means(total, count)
     squares = np.zeros(size)
     reference = mean if center else np.zeros(size)
     shift = xp.asarray(reference, dtype=xp.float64, device=device_of(values))[None, :]
     for block in row_blocks(values):
         if complete:
-            deviation = xp.astype(block, xp.float64) - shift
+            deviation = xp.astype(block, xp.float64, copy=False) - shift
         else:
             numbers, present = _present(xp, block, code)
             deviation = xp.where(present, numbers - shift, xp.zeros_like(numbers))
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            squares += to_vector(_column_squares(xp, deviation))
-    odd = np.flatnonzero(_out_of_range(mean, squares, infinite)) if _is_double(values.dtype) else np.empty(0, np.intp)
+        squares += to_vector(_column_squares(xp, deviation))
+    ordinary = not _is_double(values.dtype) or (complete and squares.min() >= SMALLEST and squares.max() <= LARGEST)
+    odd = np.empty(0, np.intp) if ordinary else np.flatnonzero(_out_of_range(mean, squares, infinite))
     found = Moments(rows, count, mean, without_rounding(squares, reference, rows), infinite)
     width = max(1, BLOCK_BYTES // (8 * rows))
     parts = [odd[start : start + width] for start in range(0, odd.size, width)]
@@ -114,7 +113,7 @@ def _amended(found: Moments, parts: list[tuple[Indices, Moments]]) -> Moments:
 
 def _is_double(dtype: Any) -> bool:
     """Say whether numbers of a type can be too large or too small to be squared in float64."""
-    return str(dtype).rsplit(".", 1)[-1] == "float64"
+    return bool(dtype == np.float64) if isinstance(dtype, np.dtype) else str(dtype).rsplit(".", 1)[-1] == "float64"
 
 
 def _byte_moments(values: NDArray[Any], *, center: bool) -> Moments:

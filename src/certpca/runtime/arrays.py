@@ -3,6 +3,7 @@
 This is the only module that knows array libraries by name.
 """
 
+from functools import cache
 from typing import Annotated, Any
 
 import numpy as np
@@ -18,6 +19,15 @@ Indices = NDArray[np.intp]
 
 def namespace(array: Array) -> Any:
     """Return the array API namespace an array belongs to."""
+    return _of_numpy() if is_host(array) else _namespace_elsewhere(array)
+
+
+@cache
+def _of_numpy() -> Any:
+    return _namespace_elsewhere(np.empty(0))
+
+
+def _namespace_elsewhere(array: Array) -> Any:
     from array_api_compat import array_namespace
 
     return array_namespace(array)
@@ -37,6 +47,8 @@ def is_array(data: object) -> bool:
 
 def device_of(array: Array) -> Any:
     """Return the device that holds an array."""
+    if is_host(array):
+        return "cpu"
     from array_api_compat import device
 
     return device(array)

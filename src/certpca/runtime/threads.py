@@ -134,10 +134,10 @@ class _BlasThreads:
 
     def _look(self) -> None:
         """Find the libraries, and how many threads each has now."""
-        import scipy.linalg  # noqa: F401  # which brings a BLAS of its own
-        from threadpoolctl import ThreadpoolController
-
         if self._controller is None:
+            import scipy.linalg  # noqa: F401  # which brings a BLAS of its own
+            from threadpoolctl import ThreadpoolController
+
             self._controller = ThreadpoolController().select(user_api="blas")
         self._before = [library.num_threads for library in self._controller.lib_controllers]
 

@@ -101,7 +101,7 @@ def _largest_pairs(matrix: Vector, count: int) -> tuple[Vector, Vector]:
         return values[::-1][:count].copy(), vectors[:, ::-1][:, :count].copy()
     from scipy.linalg import eigh
 
-    values, vectors = eigh(matrix, subset_by_index=[last - count + 1, last])
+    values, vectors = eigh(matrix, subset_by_index=[last - count + 1, last], check_finite=False)
     if values.size < count:  # LAPACK's routine for a part of the spectrum can find none of several equal eigenvalues
         values, vectors = np.linalg.eigh(matrix)
     return values[::-1][:count].copy(), vectors[:, ::-1][:, :count].copy()

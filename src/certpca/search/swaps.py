@@ -37,15 +37,22 @@ class SwapSearch:
     """A support with refitted loadings that moves to better ones. Host operators only.
 
     Members of the support stay in the slots they came into; `support` sorts them. Where it gets `late`, searches end
-    with what they have found.
+    with what they have found. `start` is a guess of the loadings.
     """
 
-    def __init__(self, operator: Operator, support: Indices, diagonal: Vector, late: Late = never) -> None:
+    def __init__(
+        self,
+        operator: Operator,
+        support: Indices,
+        diagonal: Vector,
+        late: Late = never,
+        start: Vector | None = None,
+    ) -> None:
         self._operator = operator
         self._diagonal = diagonal
         self._late = late
         self._sorted: Indices | None = None
-        self._settle(support, *leading_on_support(operator, support, late=late))
+        self._settle(support, *leading_on_support(operator, support, start=start, late=late))
 
     @property
     def support(self) -> Indices:

@@ -83,6 +83,14 @@ def largest_in_rows(values: Vector, count: int) -> Indices:
     return np.nonzero(chosen)[1].reshape(rows, count)
 
 
+def unseen(supports: Indices, seen: set[bytes]) -> Indices:
+    """Return the places of rows that were not seen before, neither among these nor earlier; they are from now on."""
+    supports = np.ascontiguousarray(supports)
+    keys: list[Any] = supports.view(np.dtype((np.void, supports.itemsize * supports.shape[1]))).ravel().tolist()
+    first = [row for row, key in enumerate(keys) if key not in seen and not seen.add(key)]  # type: ignore[func-returns-value]
+    return np.array(first, dtype=np.intp)
+
+
 class Race:
     """Rounds of thresholding for starts of one sparsity, and the best supports that they came by.
 
@@ -122,16 +130,16 @@ class Race:
     def _rounds(self, runners: Runners, rounds: int, progress: Progress) -> None:
         seen: set[bytes] = set()
         top = 0.0
-        for _ in range(rounds):
+        for number in range(rounds):
             runners = self._fresh(runners, seen)
             if len(runners) == 0:
                 return
             images = self._operator.images(runners.supports, runners.loadings)
             values = np.einsum("ij,ij->i", runners.loadings, at_places(images, runners.supports))
             self._note(runners, values)
-            before, top = top, self.best[0].value
+            before, top = top, max(top, float(values.max()))
             flat = len(runners) <= self._finalists and top <= before * (1 + FLAT)
-            if not progress.tick(top) or flat:
+            if not progress.tick(top) or flat or number == rounds - 1:
                 return
             ahead = _largest(values, max(self._finalists, len(runners) // self._cut))
             runners = Runners.thresholded(images[ahead], self._sparsity)
@@ -147,10 +155,8 @@ class Race:
     @staticmethod
     def _fresh(runners: Runners, seen: set[bytes]) -> Runners:
         """Return those on supports where nobody was before: starts that met are followed once, those that stay end."""
-        supports = np.ascontiguousarray(runners.supports)
-        keys: list[Any] = supports.view(np.dtype((np.void, supports.itemsize * supports.shape[1]))).ravel().tolist()
-        first = [row for row, key in enumerate(keys) if key not in seen and not seen.add(key)]  # type: ignore[func-returns-value]
-        return runners if len(first) == len(keys) else runners.take(np.array(first, dtype=np.intp))
+        first = unseen(runners.supports, seen)
+        return runners if first.size == len(runners) else runners.take(first)
 
 
 def _largest(values: Vector, count: int) -> Indices:

@@ -6,10 +6,12 @@ variance lets them carry a share. The best few supports are refitted, thresholde
 nothing helps, all with the same products; nearly the same ones go on as one. `effort` says how many there are of all.
 The search does not begin where a bound by the spectrum says that the leading eigenvector leaves next to nothing.
 
-Small matrices are formed, and searched from every feature to the end. Large data that stay in a file are walked over
-by every product, so there the search starts from fewer places, only the better quarter goes on after each round, and
-supports are improved on the matrix of those features that come closest to being chosen; one more product, for all of
-them together, then says whether any other feature should have been.
+Small matrices are formed, and searched from every feature and two eigenvectors. There it is calls that cost and not
+products, so two rounds are enough, and narrow supports are improved all together (`search/climbing.py`).
+
+Large data that stay in a file are walked over by every product, so there the search starts from fewer places, only the
+better quarter goes on after each round, and supports are improved on the matrix of those features that come closest to
+being chosen; one more product, for all of them together, then says whether any other feature should have been.
 
 Under constraints `search/constrained` does all this, among the supports that are allowed.
 """
@@ -30,8 +32,9 @@ from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
 from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidProblemError
 from certpca.runtime.limits import limits
-from certpca.search.constrained import ConstrainedSearch
-from certpca.search.krylov import ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
+from certpca.search.climbing import climbed
+from certpca.search.constrained import ConstrainedSearch, Fitted
+from certpca.search.krylov import FEWER, ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
 from certpca.search.starts import EVERY_COLUMN, near_copies, scaled_columns, starting_images
 from certpca.search.swaps import SwapSearch, polished
 from certpca.search.thresholding import Race
@@ -47,6 +50,11 @@ FINALISTS_FROM_FILES = 3
 CUT_FROM_FILES = 4  # one start in so many is followed after each round over files
 WORTH_LOOKING = 1e-2  # what might be left beyond the leading eigenvector's support before it is improved,
 NOTHING_LEFT = 1e-5  # and once it is
+COLUMNS = 128  # starts of a small matrix in a panel, which stays in the cache
+LEADING = 2  # eigenvectors of a small matrix, which is searched from every feature:
+ROUNDS_OF_SMALL, CUT_OF_SMALL = 2, 4  # rounds, and one start in so many goes on, as refits of few lead further soon
+NARROW = 32  # loadings up to which supports of small matrices are improved all together,
+ONE_MORE_FOR, FEATURES_FOR_ONE = 3, 32  # so that there is one more for each so many, and for so many features
 LITTLE_DATA, MORE_STARTS = 2**18, 4  # numbers up to which products cost next to nothing, and how many times more start
 SHARING = 0.5  # variance of features that are raced, in units of what each of k captures
 COPIES = 6  # one start more for each so many, of features that have near-copies
@@ -64,9 +72,9 @@ class Auto:
     Parameters
     ----------
     eigenvectors
-        Leading eigenvectors to start from and to mix.
+        Leading eigenvectors to start from and to mix; two, of small matrices.
     starts
-        Number of starts; small problems add every single feature.
+        Number of starts; small matrices have one for each feature instead.
     rounds
         Thresholding rounds, at most.
     finalists
@@ -105,20 +113,20 @@ class Auto:
         if progress.late():
             return Candidate(_of_a_column(operator, sparsity), Status.OUT_OF_BUDGET, largest_eigenvalue=math.nan)
         frugal = operator.cost.dear
-        given, operator = operator, _formed(operator)
-        few_samples = (given.rows or given.size) <= FEW_SAMPLES
-        pairs = self._eigenpairs(given if few_samples else operator, rng, progress, frugal=frugal)
+        few_samples = (operator.rows or operator.size) <= min(FEW_SAMPLES, operator.size // FEWER)
+        operator = operator if few_samples else _formed(operator)
+        pairs = self._eigenpairs(operator, rng, progress, frugal=frugal)
         value = float(pairs.values[0])
         if value <= 0.0:
             return Candidate(np.arange(sparsity), Status.CONVERGED, largest_eigenvalue=0.0)
         early = self._early(operator, sparsity, pairs, diagonal, progress)
         if early is not None:
             return early
+        operator = _formed(operator) if few_samples else operator
         finalists = self._raced(operator, sparsity, pairs, diagonal, progress, rng, frugal=frugal)
         status = Status.OUT_OF_BUDGET if progress.exhausted else Status.CONVERGED
         winner, loadings, winning = finalists[0], None, -np.inf
-        improved = self._polished_together if frugal or operator.cost.reads else self._polished
-        for search in improved(operator, finalists, diagonal, progress):
+        for search in self._improved(operator, finalists, diagonal, progress, frugal=frugal):
             if search.objective > winning * (1 + 1e-12):
                 winning, winner, loadings = search.objective, search.support, search.loadings
         status = Status.OUT_OF_BUDGET if progress.exhausted else status
@@ -130,6 +138,7 @@ class Auto:
         self, operator: Operator, rng: np.random.Generator, progress: Progress, *, frugal: bool
     ) -> Eigenpairs:
         count, first = self.eigenvectors, ACCURACY if frugal else ACCURACY_OF_FIRST
+        count = min(count, LEADING) if _small(operator) else count
         if not operator.cost.reads and (
             operator.size <= SOLVED_EXACTLY or count < (operator.rows or operator.size) <= FEW_SAMPLES
         ):
@@ -156,7 +165,8 @@ class Auto:
         ceiling = second + (largest - second) * share
         if ceiling > largest * share * (1 + WORTH_LOOKING):
             return None
-        found = polished(SwapSearch(operator, support, diagonal, progress.late), progress)
+        start = pairs.vectors[support, 0]
+        found = polished(SwapSearch(operator, support, diagonal, progress.late, start), progress)
         if found.objective < ceiling * (1 - NOTHING_LEFT / self.effort**2):
             return None
         return Candidate(found.support, ending(progress, Status.CONVERGED), found.loadings, float(largest), fitted=True)
@@ -189,10 +199,11 @@ class Auto:
             among = np.arange(operator.size)
         rough = operator.in_single_precision() if _small(operator) and operator.size > SOLVED_EXACTLY else operator
         race = self._race(rough, sparsity, frugal=frugal)
-        race.run(self._starts(rough, sparsity, pairs, diagonal, rng, frugal=frugal), self.rounds, progress)
+        rounds = min(self.rounds, ROUNDS_OF_SMALL) if _small(operator) else self.rounds
+        race.run(self._starts(rough, sparsity, pairs, diagonal, rng, frugal=frugal), rounds, progress)
         found = [arrival.support for arrival in race.best]
         if among.size < whole and _small(operator):  # most of the way costs next to nothing here
-            found = [search.support for search in self._polished(operator, found, diagonal, progress)]
+            found = [search.support for search in self._improved(operator, found, diagonal, progress, frugal=frugal)]
         return [among[support] for support in found]
 
     def _starts(
@@ -205,6 +216,12 @@ class Auto:
         *,
         frugal: bool,
     ) -> Iterator[Vector]:
+        if _small(operator):
+            for first in range(0, operator.size, COLUMNS):
+                columns = scaled_columns(operator, np.arange(first, min(first + COLUMNS, operator.size)), diagonal)
+                vectors = pairs.vectors[:, : 0 if first else LEADING].astype(columns.dtype, copy=False)
+                yield np.concatenate([vectors.T, columns.T]).T
+            return
         many = operator.size > EVERY_COLUMN
         enough = max(FEWEST_STARTS, STARTS_FOR_EACH * operator.size // sparsity) if many else self.starts
         starts = self.effort * min(self.starts, STARTS_FROM_FILES if frugal else enough)
@@ -219,9 +236,21 @@ class Auto:
         if frugal:
             few = min(self.finalists, FINALISTS_FROM_FILES)
             return Race(operator, sparsity, few * self.effort, operator.size, CUT_FROM_FILES)
-        if operator.size <= EVERY_COLUMN:
-            return Race(operator, sparsity, self.finalists * self.effort, operator.size + self.starts, cut=1)
-        return Race(operator, sparsity, self.finalists * self.effort, FOLLOWED * self.effort * _times_more(operator))
+        following, finalists = FOLLOWED * self.effort * _times_more(operator), self.finalists * self.effort
+        if not _small(operator):
+            return Race(operator, sparsity, finalists, following)
+        more = finalists // ONE_MORE_FOR + operator.size // FEATURES_FOR_ONE if sparsity <= NARROW else 0
+        return Race(operator, sparsity, finalists + more, following, CUT_OF_SMALL)
+
+    def _improved(
+        self, operator: Operator, supports: list[Indices], diagonal: Vector, progress: Progress, *, frugal: bool
+    ) -> Iterator[SwapSearch | Fitted]:
+        """Improve supports in the way that suits them."""
+        if frugal or operator.cost.reads:
+            return self._polished_together(operator, supports, diagonal, progress)
+        if _small(operator) and supports[0].size <= NARROW:  # wide ones move by many exchanges at a time
+            return climbed(operator, np.array(supports), diagonal, progress)
+        return self._polished(operator, supports, diagonal, progress)
 
     def _polished(
         self, operator: Operator, supports: list[Indices], diagonal: Vector, progress: Progress

@@ -190,18 +190,19 @@ def solver_named(name: str, **settings: Any) -> Solver:
     Traceback (most recent call last):
     certpca.runtime.errors.InvalidProblemError: solver must be one of ...; did you mean 'truncated-power'?
     """
-    solvers = available_solvers()
-    if name not in solvers:
+    _import_all()
+    if name not in _registry:
+        solvers = available_solvers()
         msg = f"solver must be one of {', '.join(solvers)}, got {name!r}{did_you_mean(name, solvers)}"
         raise InvalidProblemError(msg)
-    made: Any = solvers[name]
+    made: Any = _registry[name]
     for field in fields(made) if is_dataclass(made) else ():
         value = settings.get(field.name, 0)
         if field.type is int and (not isinstance(value, (int, np.integer)) or isinstance(value, bool)):
             msg = f"solver {name!r}: {field.name} must be a whole number, got {value!r}"
             raise InvalidProblemError(msg)
     try:
-        return solvers[name](**settings)
+        return made(**settings)  # type: ignore[no-any-return]
     except TypeError as error:
         known = list(signature(made).parameters)
         wrong = next((setting for setting in settings if setting not in known), "")
