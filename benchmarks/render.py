@@ -404,8 +404,9 @@ def device() -> str | None:
         if job == "certify":
             parts = [(", search only", "seconds_without_proof"), (", with the proof on the host", "seconds")]
         differs = max(torch["relative_difference"], cupy["relative_difference"])
+        name = f"answer and proof in one call, gap {_gap(torch)}" if job == "whole" else f"`{job}`"
         lines += [
-            f"| `{job}`{what} | {sparsity:,} | {host[key]:.3g} | {torch[key]:.3g} | {cupy[key]:.3g} "
+            f"| {name}{what} | {sparsity:,} | {host[key]:.3g} | {torch[key]:.3g} | {cupy[key]:.3g} "
             f"| {host[key] / torch[key]:.1f} x faster | {differs:.0e} | {torch['peak_gib']:.1f} |"
             for what, key in parts
         ]
