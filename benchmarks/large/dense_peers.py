@@ -142,6 +142,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path, nargs="?")
     parser.add_argument("--only", default="", help="programs whose name contains this; other rows are kept")
+    parser.add_argument(
+        "--components", type=int, nargs="*", default=COMPONENTS, help="numbers of dense ones; 40 takes hours"
+    )
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for each run")
     parser.add_argument("--output", default="dense_peers", help="name of the results, without ending")
     options = parser.parse_args()
@@ -155,7 +158,7 @@ def main() -> None:
         size, sparsity = file.stat().st_size, min(SPARSITY, operator.size // 8)
         found = {"samples": operator.rows, "variants": operator.size, "sparsity": sparsity, "file_bytes": size}
         found |= {"threads": THREADS, "largest": largest, "versions": versions()}
-        listed = jobs(file, sparsity)
+        listed = [job for job in jobs(file, sparsity) if job.sparse or job.components in options.components]
         kept = {} if not options.only else _kept(options.output)
         read_through(file)  # all of them find it in the system's cache
         for job in listed:
