@@ -9,8 +9,9 @@ from experiments import pages
 DEFAULT = "certpca_auto"
 WORDS = """
 Seconds with one thread are those of the processor, as above; with two they are those of the clock on the wall of an
-idle machine, the least of several, and only peers that answered within {within:.0f} s with one thread took part. The
-quickest need not be the same peer. Ratio and † as above. The source of certpca is {sources} here.
+idle machine, the least of several. Of the peers, {peers}
+took part, where they had answered within {within:.0f} s with one thread. The quickest need not be the same peer, and
+none means none of these. Ratio and † as above. The source of certpca is {sources} here.
 """
 
 
@@ -25,7 +26,8 @@ def section(one: dict[str, Any], two: dict[str, Any]) -> list[str]:
         if league.of(DEFAULT) is not None
     ]
     sources = ", ".join(f"`{name}`" for name in sorted({row["source"] for row in two["rows"] if ours(row)}))
-    words = WORDS.format(within=two["within"] or two["limits"]["seconds"], sources=sources)
+    names = ", ".join(sorted({label(row) for row in two["rows"] if not ours(row)}))
+    words = WORDS.format(peers=names, within=two["within"] or two["limits"]["seconds"], sources=sources)
     return [*words.strip().splitlines(), "", *pages.table(head, rows)]
 
 

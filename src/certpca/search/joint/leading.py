@@ -13,7 +13,7 @@ def leading_pairs(matrix: Vector, count: int) -> tuple[Vector, Vector]:
     size = matrix.shape[0]
     count = min(count, size)
     values: Vector = np.empty(0)
-    if size > TINY and size >= max(LARGE, FEW * count):
+    if size >= max(LARGE, FEW * count):
         values, vectors = _by_arpack(matrix, count)
     elif size > TINY:
         from scipy.linalg import eigh

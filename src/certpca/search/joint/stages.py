@@ -120,6 +120,7 @@ class _Both:
     def _search(self, problem: str) -> SetProblem:
         return SetProblem(self.matrix, problem, self.vectors, movable=self.movable, late=self.late)
 
+    @one_thread_each(1, 0.0)  # products with a few vectors: threads would mostly wait for each other
     def stage(
         self,
         stage: tuple[int, ...] | int,
@@ -129,17 +130,6 @@ class _Both:
         rng: np.random.Generator,
     ) -> tuple[Members, Members]:
         """Return the best set within a budget, and the best of components with no feature in common."""
-        with one_thread_each(1, 0.0):  # products with a few vectors: threads would mostly wait for each other
-            return self._stage(stage, before, apart, seeds, rng)
-
-    def _stage(
-        self,
-        stage: tuple[int, ...] | int,
-        before: Members,
-        apart: Members,
-        seeds: Sequence[Sequence[Indices]],
-        rng: np.random.Generator,
-    ) -> tuple[Members, Members]:
         if self.problem == SHARED:
             assert not isinstance(stage, int)
             return _shared_stage(self, max(stage), before, seeds, rng), ()
