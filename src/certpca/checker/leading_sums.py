@@ -30,11 +30,11 @@ LARGEST_LIFTED = 2.0**50
 LIFTED = Form("f", (up_to(LARGEST_FACTORED), up_to(LARGEST_FACTORED)), degree=0.5)
 
 
-def lifted_of(prepared: Prepared, evidence: Mapping[str, Any]) -> Vector:
-    """Read V, in units in which the data are near one."""
+def lifted_of(prepared: Prepared, evidence: Mapping[str, Any], order: int | None = None) -> Vector:
+    """Read V, in units in which the data are near one; `order` is that of the matrices, by default of all directions."""
     lifted = array_of(evidence, "lifted", 2) / math.sqrt(prepared.unit)
     depth, width = lifted.shape
-    require(depth == prepared.depth and width <= depth, "what is lifted out of the sum has the wrong form")
+    require(depth == (prepared.depth if order is None else order) and width <= depth, "what is lifted out of the sum has the wrong form")
     require(float(np.abs(lifted).max(initial=0.0)) <= LARGEST_LIFTED, "what is lifted out of the sum is too large")
     return lifted
 

@@ -103,9 +103,14 @@ def level_point_of(prepared: Prepared, evidence: Mapping[str, Any]) -> LevelPoin
     return point
 
 
-def sum_of_duals(prepared: Prepared, vectors: Callable[[slice, Vector], tuple[Vector, float]]) -> tuple[Vector, float]:
-    """Add up the z_i z_iᵀ of all features, given by blocks with their squared errors; return how far the sum is off."""
-    depth, size = prepared.depth, prepared.size
+def sum_of_duals(
+    prepared: Prepared, vectors: Callable[[slice, Vector], tuple[Vector, float]], order: int | None = None
+) -> tuple[Vector, float]:
+    """Add up the z_i z_iᵀ of all features, given by blocks with their squared errors; return how far the sum is off.
+
+    `order` is the length of the z, by default that of all directions.
+    """
+    depth, size = prepared.depth if order is None else order, prepared.size
     total, product, strays, at = np.zeros((depth, depth)), np.empty((depth, depth)), 0.0, 0
     # Several blocks are multiplied at a time, into memory that stays: adding up takes as long as multiplying else.
     panel = np.empty((depth, max(1, min(size, PANEL_BYTES // (8 * depth)))))
