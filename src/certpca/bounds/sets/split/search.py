@@ -67,7 +67,8 @@ class SplitSearch:
         now = evaluated(self.features.along(at.frame), weights, prices)
         depth, chosen = weights.size, np.sort(self.marks + prices)[::-1][: self.sparsity].sum()
         count = min(self.components, self.sparsity, depth)
-        values, vectors = eigh(now.total, subset_by_index=[depth - count, depth - 1], driver="evr", check_finite=False)
+        total = now.total.astype(np.float32)
+        values, vectors = eigh(total, subset_by_index=[depth - count, depth - 1], driver="evr", check_finite=False)
         bound, least = float(chosen + values.sum()), float(chosen + weights @ np.diagonal(now.total))
         best, step = at.best, at.step
         if not step > 0:
