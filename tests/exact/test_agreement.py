@@ -15,9 +15,10 @@ from certpca.exact.certpca_exact import RULES, SET_RULES, Refused, check_file, m
 from tests.golden.make import FOLDER
 
 LISTED: dict[str, list[dict[str, Any]]] = json.loads((FOLDER / "list.json").read_text())
-REGIONS = [case for case in LISTED["later"] if "priced-regions.json" in (case["certificate"], case.get("from"))]
-CASES = LISTED["cases"] + REGIONS
-UNKNOWN = [case for case in LISTED["later"] if case not in REGIONS]  # constraints and weights
+KINDS = {"priced-regions.json", "shared-split.json"}
+KNOWN = [case for case in LISTED["later"] if KINDS & {case["certificate"], case.get("from")}]
+CASES = LISTED["cases"] + KNOWN
+UNKNOWN = [case for case in LISTED["later"] if case not in KNOWN]  # constraints and weights
 DISAGREE = ("only the first accepts", "only the second accepts")
 
 
@@ -42,8 +43,9 @@ def test_every_golden_certificate_gets_the_verdict_it_should(case: dict[str, Any
         assert verdict.bound >= case["optimum"] * (1 - 1e-12)
 
 
-def test_regions_are_among_them_valid_and_tampered() -> None:
-    assert {case["accepted"] for case in REGIONS} == {True, False}
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_kinds_that_came_later_are_among_them_valid_and_tampered(kind: str) -> None:
+    assert {case["accepted"] for case in KNOWN if kind in (case["certificate"], case.get("from"))} == {True, False}
 
 
 @pytest.mark.parametrize("case", UNKNOWN, ids=lambda case: str(case["certificate"]))

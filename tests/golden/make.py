@@ -1,8 +1,14 @@
-"""Make the golden certificates anew: `python -m tests.golden.make`, from the root of the repository."""
+"""Make the golden certificates anew: `python -m tests.golden.make`, from the root of the repository.
+
+With names, as `python -m tests.golden.make shared-split`, only these and what is tampered from them; others stay as
+they are, so that what earlier versions wrote is still checked.
+"""
 
 import json
 import shutil
+import sys
 import tempfile
+from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -15,7 +21,7 @@ from certpca.results.certificate import RANDOM, Source
 from tests.brute_force import constrained_brute_force
 from tests.golden.refusals import TAMPERED
 from tests.golden.tampered import Draft, Tampered
-from tests.golden.valid import VALID, data, exact_matrix
+from tests.golden.valid import VALID, Valid, data, exact_matrix
 
 FOLDER = Path(certpca.__file__).parent / "golden"
 FORMAT = "certpca golden 1"
@@ -30,9 +36,11 @@ def all_data() -> dict[str, np.ndarray]:
     return {**data(), "other.npy": other, "negative.npy": negative}
 
 
-def write_data(folder: Path) -> None:
-    """Write the data files."""
+def write_data(folder: Path, there: set[str]) -> None:
+    """Write the data files that are not there."""
     for name, values in all_data().items():
+        if name in there:
+            continue
         if name.endswith(".npy"):
             np.save(folder / name, values)
         else:
@@ -40,10 +48,10 @@ def write_data(folder: Path) -> None:
             np.savetxt(folder / name, values, fmt="%.3f", delimiter=",", header=header, comments="")
 
 
-def write_valid(folder: Path) -> list[dict[str, Any]]:
-    """Write the valid certificates, and return what is to be said of them."""
+def write_valid(folder: Path, cases: Iterable[Valid]) -> list[dict[str, Any]]:
+    """Write valid certificates, and return what is to be said of them."""
     listed = []
-    for case in VALID:
+    for case in cases:
         certificate = replace(case.make(data()[case.data]), seconds=0.0)  # which differs from run to run
         file = f"{case.name}.json"
         certpca.save_certificate(certificate, folder / file)
@@ -100,27 +108,46 @@ def write_tampered(folder: Path, case: Tampered, origins: dict[str, str]) -> dic
     }
 
 
-def main() -> None:
-    """Write everything into a new folder, and put that in the place of the old one."""
+def files_of(case: dict[str, Any]) -> set[str]:
+    """Return the certificate and its evidence."""
+    name = case["certificate"]
+    return {name} | {json.loads((FOLDER / name).read_text()).get("evidence", {}).get("file", name)}
+
+
+def main(names: list[str]) -> None:
+    """Write into a new folder, and put what is there in the place of the old files."""
+    chosen = [case for case in VALID if not names or case.name in names]
+    origins = {case.name: case.data for case in chosen}
+    stay: list[dict[str, Any]] = []
+    kept = {KEPT}
+    if names:
+        kept |= {name for name in all_data() if (FOLDER / name).exists()}
+        before = json.loads((FOLDER / "list.json").read_text())
+        made_again = {f"{name}.json" for name in names}
+        every = before["cases"] + before["later"]
+        stay = [case for case in every if not {case["certificate"], case.get("from")} & made_again]
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        write_data(folder)
-        listed = write_valid(folder)
-        origins = {case.name: case.data for case in VALID}
-        listed += [write_tampered(folder, case, origins) for case in TAMPERED]
+        write_data(folder, kept)
+        listed = write_valid(folder, chosen)
+        listed += [write_tampered(folder, case, origins) for case in TAMPERED if case.origin in origins]
+        names_in_order = [case.name for case in VALID] + [case.name for case in TAMPERED]
+        order = {name: place for place, name in enumerate(names_in_order)}
+        listed = sorted(stay + listed, key=lambda case: order[case["certificate"][:-5].removeprefix("refused-")])
         later = {f"{case.name}.json" for case in VALID if case.later}
         known = [case for case in listed if not {case["certificate"], case.get("from")} & later]
         lists = {"format": FORMAT, "cases": known, "later": [case for case in listed if case not in known]}
         (folder / "list.json").write_text(json.dumps(lists, indent=1) + "\n")
         FOLDER.mkdir(exist_ok=True)
+        kept = kept.union(*map(files_of, stay))
         for old in FOLDER.iterdir():
-            if old.name != KEPT:
+            if old.name not in kept:
                 old.unlink()
         for new in folder.iterdir():
             shutil.copyfile(new, FOLDER / new.name)
-    files = list(FOLDER.iterdir())
-    print(f"{len(VALID)} valid and {len(TAMPERED)} tampered, {sum(file.stat().st_size for file in files) // 1000} kB")
+    size = sum(file.stat().st_size for file in FOLDER.iterdir())
+    print(f"{len(VALID)} valid and {len(TAMPERED)} tampered, {size // 1000} kB")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -449,6 +449,22 @@ TAMPERED = (
         "do not cover",
         put("tree", "cuts", -1, 1),
     ),
+    Tampered(
+        "loose-frame",
+        "shared-split",
+        "a direction of the frame is half as long again",
+        "evidence",
+        "not close to orthonormal",
+        array("frame", lambda values: values * np.where(np.arange(values.shape[1]) == 3, 1.5, 1.0)),
+    ),
+    Tampered(
+        "lowered-split",
+        "shared-split",
+        "the bound is a thousandth lower",
+        "claim",
+        "proves only",
+        lowered(1e-3),
+    ),
     # Constraints
     Tampered(
         "constraints-in-first-format",

@@ -462,6 +462,13 @@ VALID = (
     Valid("matrix-prices", "tall.npy", "orthogonal loadings", _set("matrix-prices", 2, 6, "orthogonal")),
     Valid("shared-level", "wide.npy", "one choice of features", _set("shared-level", 2, 4, "shared", few_features=8)),
     Valid(
+        "shared-split",
+        "wide.npy",
+        "one choice of features, some directions apart",
+        _set("shared-split", 2, 4, "shared", few_features=8),
+        later=True,
+    ),
+    Valid(
         "uncorrelated-level",
         "wide.npy",
         "uncorrelated scores",
@@ -477,7 +484,7 @@ VALID = (
         "priced-regions",
         "wide.npy",
         "prices, and a level in each region of directions",
-        _set("priced-regions", 2, 4, "disjoint", 0.05, few_features=8),
+        _set("priced-regions", 2, 4, "disjoint", 0.05, few_features=8, small_supports=1),
         later=True,
     ),
     Valid("sum-of-singles", "tall.npy", "single certificates", _set("sum-of-singles", 2, [3, 2], "uncorrelated")),

@@ -112,9 +112,11 @@ class ProofCosts:
         return self._seconds(work + 2.0 * walks * self.depth * self.size * width, more)
 
     def split(self, steps: int = 0) -> float:
-        """Return the seconds for prices of features in a frame of all directions, and for steps in the search for them."""
+        """Return the seconds for prices of features in a frame of all directions, and for steps on the way to them."""
         work = 3.0 * self.depth**2 * self.size + 8.0 * self.depth**3
-        step = self._step_factor * self._seconds(steps * (1.5 * self.depth**2 * self.size + EIGENVECTORS * self.depth**3))
+        step = self._step_factor * self._seconds(
+            steps * (1.5 * self.depth**2 * self.size + EIGENVECTORS * self.depth**3)
+        )
         return step + self._seconds(work, PER_VALUE * self.depth * self.size)
 
     def cell(self, width: int, groups: int) -> float:

@@ -31,10 +31,11 @@ LIFTED = Form("f", (up_to(LARGEST_FACTORED), up_to(LARGEST_FACTORED)), degree=0.
 
 
 def lifted_of(prepared: Prepared, evidence: Mapping[str, Any], order: int | None = None) -> Vector:
-    """Read V, in units in which the data are near one; `order` is that of the matrices, by default of all directions."""
+    """Read V, in units in which the data are near one; the matrices have the order of all directions by default."""
     lifted = array_of(evidence, "lifted", 2) / math.sqrt(prepared.unit)
     depth, width = lifted.shape
-    require(depth == (prepared.depth if order is None else order) and width <= depth, "what is lifted out of the sum has the wrong form")
+    fits = depth == (prepared.depth if order is None else order) and width <= depth
+    require(fits, "what is lifted out of the sum has the wrong form")
     require(float(np.abs(lifted).max(initial=0.0)) <= LARGEST_LIFTED, "what is lifted out of the sum is too large")
     return lifted
 

@@ -1,13 +1,9 @@
 """Features in a frame of sample space, the first directions of which are counted for each feature by itself.
 
 E is square, with ‖EᵀE − I‖ ≤ δ < 1, so that FᵀF ⪯ HᵀH/(1 − δ) for H = EᵀF. A column of H is a feature: its first v
-entries are what counts by itself, b the others. For a price w ≥ 0 of using the feature
+entries are what counts by itself, b the others. For a price w ≥ 0 of using the feature, Y ⪰ 0 with Y ⪰ bbᵀ − wI is
 
-    bbᵀ ⪯ Y + Q for some Q ⪰ 0 of rank one with λ_max(Q) ≤ w:
-
-Y = 0 where |b|² ≤ w, with Q = bbᵀ; else for any g with q = (b·g)² − w|g|² > 0, with Q = w ggᵀ/|g|²,
-
-    Y = zzᵀ,   z = ((b·g)b − wg)/√q.
+    Y = 0 where |b|² ≤ w,   and   Y = zzᵀ, z = ((b·g)b − wg)/√q for any g with q = (b·g)² − w|g|² > 0.
 
 The g are those of weights p of directions and one number τ ≥ 0 for each feature: g_j = p_jb_j/(τ + p_j), which is best
 where Σ p_jb_j²/(τ + p_j) = w and p is the density of the bound. Where q is not clearly positive g = b will do,
@@ -16,8 +12,8 @@ and Y = (1 − w/|b|²)bbᵀ.
 Proof: docs/mathematics.md, 12.6.
 
 Allowance. g is whatever was computed for it. With D entries in b and γ = γ_{2D+32}: b·g is off by γ_D|b||g|, |g|² and
-|b|² by γ_D of themselves, so q by γ(3|b|² + w)|g|²; it is lowered by four times that, which only enlarges Y. Then z is off
-by at most γ_{D+8}(|b|² + w)|g|/√q, division and root included; half of what is allowed.
+|b|² by γ_D of themselves, so q by γ(3|b|² + w)|g|²; it is lowered by four times that, which only enlarges Y. Then z is
+off by at most γ_{D+8}(|b|² + w)|g|/√q, division and root included; half of what is allowed.
 """
 
 from dataclasses import dataclass
@@ -46,7 +42,7 @@ class Frame:
         The entries of a column a of H are off by γ_d|a| times the lengths of the directions.
         """
         off = gamma(prepared.depth + 16) * self.size * prepared.trace**0.5
-        return (max(bound, 0.0) ** 0.5 + off) ** 2 / (1 - self.looseness) * (1 + gamma(16))
+        return float((max(bound, 0.0) ** 0.5 + off) ** 2 / (1 - self.looseness) * (1 + gamma(16)))
 
 
 def frame_of(directions: Vector, depth: int) -> Frame:

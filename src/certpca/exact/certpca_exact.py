@@ -1764,6 +1764,50 @@ def one_region(
         worst[k] = max(so_far, max(0, largest(plus(matrix, level.matrix, k), reached)) + rest)
 
 
+def shared_split(problem: Problem, claim: SetClaim) -> int:
+    """One choice of features: in some directions each counts for what it has, for the others it has a price.
+
+    The frame E is what the stored numbers are once digits are cut off, and entries of EᵀF are off by less than 1.
+    """
+    evidence, n, d, k = claim.evidence, problem.size, problem.depth, claim.sparsities[0]
+    frame = [[fix(x, BITS) for x in row] for row in evidence.get("frame", d, d).rows()]
+    require(all(abs(x) <= 2 << BITS for row in frame for x in row), "the frame has too long directions")
+    across = list(zip(*frame, strict=True))
+    off = [x - (1 << 2 * BITS) * (i == j) for i, row in enumerate(gram(across)) for j, x in enumerate(row)]
+    loose = square_root(dot(off, off))
+    require(loose <= 1 << 2 * BITS - 2, "the frame is not close to orthonormal")
+    weights, roots = evidence.get("weights", None).flat, evidence.get("roots", n).flat
+    require(0 < len(weights) <= d and min(weights) > 0, "the weights are not positive, or too many")
+    require(min(roots) >= 0, "a root is negative")
+    apart, prices = d - len(weights), [problem.fixed(w) for w in prices_of(problem, evidence)]
+    lifted = evidence.get("lifted", len(weights), None)
+    require(lifted.shape[1] <= len(weights), "more directions are lifted than there are")
+    raised = [[fix(x, problem.h) for x in row] for row in lifted.rows()]
+    found, marks = [], []
+    for column, price, root in zip(problem.factor, prices, roots, strict=True):
+        seen = [dot(direction, column) >> BITS for direction in across]
+        marks.append(dot(seen[:apart], seen[:apart]) + price)
+        found.append(priced_cover(seen[apart:], price, [p / (root + p) for p in weights]))
+    covers, count = Covers(found, slack_of(found)), min(len(claim.sparsities), k)
+    bound = largest_sum(marks, k) + sum(int(dot(row, row)) for row in raised)
+    bound += count * (max(0, largest(plus(covers.total, gram(raised), -1))) + covers.slack)
+    bound += 2 * square_root(bound * n * d) + n * d
+    return (bound << 2 * BITS) // ((1 << 2 * BITS) - loose) + 1 + len(claim.sparsities) * problem.epsilon
+
+
+def priced_cover(rest: Vector, price: int, shares: list[float]) -> Vector:
+    """Return z with zzᵀ ⪰ bbᵀ − wI for the price w, by the direction of b_j times a share."""
+    square = dot(rest, rest)
+    if not price or square <= price:
+        return [0] * len(rest) if price else rest
+    direction = [real(x, BITS) * share for x, share in zip(rest, shares, strict=True)]
+    z = cover(rest, lambda c: [price * x for x in c], direction)
+    if z:
+        return z
+    root = square_root(((square - price) << 128) // square + 1)
+    return [(x * root) >> 64 for x in rest]
+
+
 # --- verdicts --------------------------------------------------------------------------------------------------------
 
 DUAL, POINT = "density|level|theta", r"scale|point(0|[1-9]\d{0,8})_(features|pairs|alpha)"
@@ -1792,6 +1836,7 @@ SET_RULES: dict[str, tuple[Callable[[Problem, SetClaim], int], str, tuple[str, .
     "priced-trees": (priced_trees, f"leaf{NUMBER}_(prices|directions|shift|slot{NUMBER}_({POINT}))", ("disjoint",)),
     "matrix-prices": (matrix_prices, f"directions|shift|slot{NUMBER}_({POINT})", ("orthogonal", "disjoint", "shared")),
     "shared-level": (set_levels, f"{LEVEL}|lifted", ("shared",)),
+    "shared-split": (shared_split, "frame|weights|roots|priced|prices|lifted", ("shared",)),
     "uncorrelated-level": (set_levels, f"{LEVEL}|lifted", ("uncorrelated", "shared")),
     "priced-level": (set_levels, f"{LEVEL}|priced|prices", ("disjoint",)),
     "priced-regions": (priced_regions, REGIONS, ("disjoint",)),

@@ -1,4 +1,4 @@
-"""Components on one choice of K features: what some directions hold counts by itself, for the rest features have prices.
+"""Components on one choice of K features: some directions count for each by itself, for the rest it has a price.
 
 In a frame of sample space let s_i be the squared length of what feature i has along the first v directions, and b_i
 the rest of it. A sum of two semidefinite matrices has no larger a sum of r leading eigenvalues than both have together,
@@ -6,8 +6,8 @@ and that of the first part is at most its trace, so for at most K features
 
     Σ_{j≤r} λ_j(A_SS) ≤ Σ_{i∈S} s_i + Σ_{j≤r} λ_j(Σ_{i∈S} b_ib_iᵀ).
 
-With prices w_i ≥ 0, and b_ib_iᵀ ⪯ Y_i + Q_i for Q_i ⪰ 0 of rank one with λ_max(Q_i) ≤ w_i, what a projection of rank r
-sees of Q_i is at most w_i:
+With prices w_i ≥ 0 and Y_i ⪰ 0, Y_i ⪰ b_ib_iᵀ − w_iI, a projection sees of b_ib_iᵀ at most w_i more than of Y_i, as
+the difference has one positive eigenvalue at most:
 
     Σ_{j≤r} λ_j(A_SS) ≤ the sum of the K largest s_i + w_i, and of the r leading eigenvalues of Σ Y_i.
 

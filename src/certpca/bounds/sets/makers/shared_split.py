@@ -11,7 +11,7 @@ from certpca.runtime.arrays import Vector
 from certpca.runtime.budget import Progress
 from certpca.runtime.resumable import resumable
 
-ORDER = 4  # before levels, which let every feature lean on a direction of its own
+ORDER = 3  # before levels, which let every feature lean on a direction of its own
 KINDS = ("shared-split",)
 SHARE = 0.6  # of what time is left, for each number of directions apart
 

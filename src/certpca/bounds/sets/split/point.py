@@ -12,7 +12,7 @@ import numpy as np
 from certpca.runtime.arrays import Array, Vector, namespace, to_vector
 
 ROWS = 2048  # of features that are worked on at a time
-SINGLE = 24  # leading directions that are told apart where roots are sought; the others are put together by their weights
+SINGLE = 24  # leading directions that are told apart where roots are sought; others are put together by their weights
 GROUPS = 40
 HALVINGS = 36
 SMALLEST_ROOT = 1e-9

@@ -31,8 +31,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnSplit:
-    """Where a search stands: the frame without the directions that are apart, the logarithm of the density there,
-    how many features are above the threshold, and the step."""
+    """Where a search stands.
+
+    That is the frame without the directions that are apart, the logarithm of the density there, how many features are
+    above the threshold, and the step.
+    """
 
     frame: Vector
     logs: Vector
