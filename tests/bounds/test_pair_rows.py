@@ -15,6 +15,7 @@ from certpca.bounds.pair_rows.search import by_one_number, search
 from certpca.bounds.pair_rows.strongest import Strongest, among, strongest
 from certpca.bounds.pair_rows.suggested import improved_by_pairs
 from certpca.bounds.pair_rows.wide_point import RowsPoint, WidePoint, widened
+from certpca.bounds.proof_search import ProofSearch
 from certpca.operators import on_host
 from certpca.runtime.budget import Budget, Progress
 from tests.brute_force import brute_force
@@ -205,6 +206,11 @@ def test_pairs_are_not_looked_at_where_the_level_gained_much(rng, monkeypatch):
     monkeypatch.setattr(pair_rows, "applies", lambda _: False)
     monkeypatch.setattr(pair_rows_later, "applies", lambda _: False)
     monkeypatch.setattr(pair_rows, "looked_at", lambda search: calls.append("pairs"))
-    monkeypatch.setattr(count_tree, "make", lambda search: calls.append("counts"))
+
+    def counts(search: ProofSearch) -> None:
+        calls.append("counts")
+        search.over = True  # what would come next takes long
+
+    monkeypatch.setattr(count_tree, "make", counts)
     certpca.certify(data, 100, target_gap=1e-4)
     assert calls == ["counts"]
