@@ -87,7 +87,7 @@ class RandomLevelPoint:
             self.prepared.work.spend(4.0 * self.prepared.size * (self.prepared.depth + level.matrix.shape[0]) * STARTS)
             self.space.take(self.factors.times(self.prepared, self.space.panel())[0])
         require(math.isfinite(again), "its evidence proves nothing")
-        again = max(again, best) * (1 + ENOUGH)
+        again = max(again, best * (1 + ENOUGH))
         return _moved(best, stray), _moved(again, stray)
 
 
