@@ -263,3 +263,13 @@ def test_solution_is_not_a_path(solution: Solution, tmp_path: Path) -> None:
     save_solution(solution, tmp_path / "a.json")
     with pytest.raises(DataFileError, match="is not a path written by certpca"):
         load_path(tmp_path / "a.json")
+
+
+def test_a_result_read_as_a_certificate_names_the_certificate_beside_it(tmp_path):
+    solution = certpca.solve(certpca.pitprops(), 3, certify=True)
+    certpca.save_solution(solution, tmp_path / "result.json")
+    with pytest.raises(DataFileError, match=r"it holds 'certpca solution \d'; you may want .*result\.certificate\.json"):
+        certpca.load_certificate(tmp_path / "result.json")
+    (tmp_path / "result.certificate.json").unlink()
+    with pytest.raises(DataFileError, match=r"it holds 'certpca solution \d'$"):
+        certpca.load_certificate(tmp_path / "result.json")

@@ -362,7 +362,9 @@ def load_certificate(path: str | Path) -> Certificate | SetCertificate:
     3
     """
     file = Path(path)
-    return loaded_certificate(file, read_json(file, CERTIFICATE_FORMATS, "a certificate"))
+    beside = certificate_beside(file)  # where it is a result
+    hint = f"; you may want {str(beside)!r}" if beside.is_file() else ""
+    return loaded_certificate(file, read_json(file, CERTIFICATE_FORMATS, "a certificate", hint=hint))
 
 
 def loaded_certificate(file: Path, fields: dict[str, Any]) -> Certificate | SetCertificate:

@@ -37,9 +37,15 @@ def json_writer(fields: dict[str, Any]) -> Writer:
 
 
 def read_json(
-    file: Path, form: str | tuple[str, ...], what: str, *, named: bool = False, most_bytes: int = MOST_JSON_BYTES
+    file: Path,
+    form: str | tuple[str, ...],
+    what: str,
+    *,
+    named: bool = False,
+    hint: str = "",
+    most_bytes: int = MOST_JSON_BYTES,
 ) -> dict[str, Any]:
-    """Read a JSON file of a form, or of one of several.
+    """Read a JSON file of a form, or of one of several; where it has another, an error ends with the `hint`.
 
     Where it is `named` by another file and not by the user, it must be a regular one.
     """
@@ -56,7 +62,9 @@ def read_json(
         msg = f"{str(file)!r} cannot be read as {what}: {str(error)[:200]}"
         raise DataFileError(msg) from error
     if not isinstance(fields, dict) or fields.get("format") not in forms:
-        msg = f"{str(file)!r} is not {what} written by certpca ({' or '.join(map(repr, forms))} is missing)"
+        held = fields.get("format") if isinstance(fields, dict) else None
+        found = "" if held is None else f"; it holds {shown(held)}"
+        msg = f"{str(file)!r} is not {what} written by certpca ({' or '.join(map(repr, forms))} is missing){found}{hint}"
         raise DataFileError(msg)
     return fields
 

@@ -18,7 +18,8 @@ from certpca.runtime.threads import threads_allowed
 
 ORDER = 38
 KINDS = ("count-tree",)
-FEWEST_CELLS = 6  # that must be proved in time to begin
+FEW_CELLS = 6  # that must be proved in time for levels to be left rough,
+FIRST_CELLS = 2  # and to begin at all: both sides of the first split
 DIRECTIONS, KNOWN = 24, 160  # that have levels of their own, and all that are known, about
 EVALUATIONS = 110  # that a cell takes
 BETTER = 1e-6  # relative: what a support must promise to be looked at
@@ -27,16 +28,16 @@ BETTER = 1e-6  # relative: what a support must promise to be looked at
 def applies(search: ProofSearch) -> bool:
     """Whether there are levels for all supports to go on from, and something to gain in time."""
     levels = search.shared.levels
-    if levels is None or levels[0].aim.sparsity != search.sparsity or not in_sight(search):
+    if levels is None or levels[0].aim.sparsity != search.sparsity or not in_sight(search, FIRST_CELLS):
         return False
     return not search.finished()
 
 
-def in_sight(search: ProofSearch) -> bool:
-    """Whether supports may be split, and a few cells can be proved in time."""
+def in_sight(search: ProofSearch, cells: int = FEW_CELLS) -> bool:
+    """Whether supports may be split, and so many cells can be proved in time."""
     possible = search.goal.over_supports and not too_deep(search.operator, search.goal.depth)
     solving = 2 * search.costs.evaluations(EVALUATIONS, min(KNOWN, search.costs.depth))  # both sides of a split
-    return possible and search.fits(2 * FEWEST_CELLS * search.costs.cell(DIRECTIONS, 1) + solving)
+    return possible and search.fits(cells * search.costs.cell(DIRECTIONS, 1) + solving)
 
 
 def seconds(search: ProofSearch) -> float:
