@@ -268,7 +268,8 @@ def test_solution_is_not_a_path(solution: Solution, tmp_path: Path) -> None:
 def test_a_result_read_as_a_certificate_names_the_certificate_beside_it(tmp_path):
     solution = certpca.solve(certpca.pitprops(), 3, certify=True)
     certpca.save_solution(solution, tmp_path / "result.json")
-    with pytest.raises(DataFileError, match=r"it holds 'certpca solution \d'; you may want .*result\.certificate\.json"):
+    told = r"it holds 'certpca solution \d'; you may want .*result\.certificate\.json"
+    with pytest.raises(DataFileError, match=told):
         certpca.load_certificate(tmp_path / "result.json")
     (tmp_path / "result.certificate.json").unlink()
     with pytest.raises(DataFileError, match=r"it holds 'certpca solution \d'$"):

@@ -64,7 +64,8 @@ def read_json(
     if not isinstance(fields, dict) or fields.get("format") not in forms:
         held = fields.get("format") if isinstance(fields, dict) else None
         found = "" if held is None else f"; it holds {shown(held)}"
-        msg = f"{str(file)!r} is not {what} written by certpca ({' or '.join(map(repr, forms))} is missing){found}{hint}"
+        missing = " or ".join(map(repr, forms))
+        msg = f"{str(file)!r} is not {what} written by certpca ({missing} is missing){found}{hint}"
         raise DataFileError(msg)
     return fields
 
