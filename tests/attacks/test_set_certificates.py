@@ -50,16 +50,17 @@ def certificate_of(
     )
 
 
-Kind = tuple[int, tuple[int, ...], tuple[int, ...]]  # how many a component may have, what it has, and may have
+# How many a component may have, what it has, what it may have, and how many of each block.
+Kind = tuple[int, tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...]]
 
 
 def lost(kinds: tuple[Kind, ...], features: set[int]) -> tuple[Kind, ...]:
-    return tuple((k, has, tuple(one for one in may if one not in features)) for k, has, may in kinds)
+    return tuple((k, has, tuple(one for one in may if one not in features), counts) for k, has, may, counts in kinds)
 
 
 def gained(kinds: tuple[Kind, ...], feature: int, component: int) -> tuple[Kind, ...]:
-    k, has, may = kinds[component]
-    return (*kinds[:component], (k, tuple(sorted((*has, feature))), may), *kinds[component + 1 :])
+    k, has, may, counts = kinds[component]
+    return (*kinds[:component], (k, tuple(sorted((*has, feature))), may, counts), *kinds[component + 1 :])
 
 
 class RandomParts:
@@ -71,15 +72,25 @@ class RandomParts:
         self.evidence: dict[str, Any] = {}
         self.leaves = 0
         everything = tuple(range(matrix.shape[0]))
-        self._part(tuple((k, (), everything) for k in sparsities), 0)
+        self.blocks: list[list[int]] = []
+        if rng.random() < 0.5 and matrix.shape[0] > 1:
+            labels = np.r_[0, 1, rng.integers(0, 3, matrix.shape[0] - 2)]  # features of the last one are in no block
+            self.blocks = [np.flatnonzero(labels == block).tolist() for block in range(2)]
+        for number, block in enumerate(self.blocks):
+            self.evidence |= within(f"block{number}", {"features": np.array(block, dtype=np.intp)})
+        self._part(tuple((k, (), everything, ((0, k),) * len(self.blocks)) for k in sparsities), 0)
 
     def _part(self, kinds: tuple[Kind, ...], depth: int) -> int:
         number = len(self.tree)
         self.tree.append({})
-        free = sorted({feature for _, _, may in kinds for feature in may})
-        if free and depth < 3 and self.rng.random() < 0.5:
+        free = sorted({feature for kind in kinds for feature in kind[2]})
+        if self.blocks and depth < 3 and self.rng.random() < 0.6:
+            self.tree[number] = self._counted(kinds, depth + 1) or self._leaf(kinds)
+        elif free and depth < 3 and self.rng.random() < 0.5:
             feature = int(self.rng.choice(free))
-            self.tree[number] = (self._twins if self.rng.random() < 0.5 else self._given)(kinds, feature, depth + 1)
+            self.tree[number] = self._given(kinds, feature, depth + 1)
+            if self.rng.random() < 0.5 and not self.blocks:
+                self.tree[number] = self._twins(kinds, feature, depth + 1)
         else:
             self.tree[number] = self._leaf(kinds)
         return number
@@ -100,7 +111,7 @@ class RandomParts:
         alike = [
             other
             for other in kinds[component][2]
-            if other != feature and all((other in may) == (feature in may) for _, _, may in kinds)
+            if other != feature and all((other in kind[2]) == (feature in kind[2]) for kind in kinds)
         ]
         twins = [other for other in alike if self.rng.random() < 0.5]
         shut = lost(kinds, {feature, *twins})
@@ -108,6 +119,27 @@ class RandomParts:
         into = gained(lost(kinds, {feature}), feature, component)
         record = {"split": feature, "twins": twins, "none": self._part(none, depth)}
         return {**record, "into": [[component, self._part(into, depth)]]}
+
+    def _counted(self, kinds: tuple[Kind, ...], depth: int) -> dict[str, Any] | None:
+        """Split by how many of a block some components have; leave out numbers that its size does not allow."""
+        one, block = int(self.rng.integers(len(kinds))), int(self.rng.integers(2))
+        own = kinds[one]
+        least, most = own[3][block]
+        if least == most:
+            return None
+        above = int(self.rng.integers(least, most))
+        alike, parts = [place for place, kind in enumerate(kinds) if kind == own], []
+        for many in range(len(alike) + 1):
+            counts = {place: (above + 1, most) if order < many else (least, above) for order, place in enumerate(alike)}
+            own_kinds = tuple(
+                (*kind[:3], (*kind[3][:block], counts[place], *kind[3][block + 1 :])) if place in counts else kind
+                for place, kind in enumerate(kinds)
+            )
+            needed = sum(kind[3][block][0] for kind in own_kinds)
+            if needed > len(self.blocks[block]) and self.rng.random() < 0.8:
+                break
+            parts.append(self._part(own_kinds, depth))
+        return {"block": block, "of": one, "above": above, "into": parts}
 
     def _leaf(self, kinds: tuple[Kind, ...]) -> dict[str, Any]:
         rng, size = self.rng, self.matrix.shape[0]
@@ -124,7 +156,7 @@ class RandomParts:
             own |= {"directions": directions, "shift": np.float64(shift)}
             matrix = np.nan_to_num(matrix - directions @ directions.T + shift * np.eye(size))
         trees = []
-        for slot, (sparsity, held, free) in enumerate(dict.fromkeys(kinds)):
+        for slot, (sparsity, held, free, _) in enumerate(dict.fromkeys(kinds)):
             best = tuple(sorted({*held, *free[: max(sparsity - len(held), 0)]})) or (0,)
             made = RandomTree(rng, matrix, sparsity, best, inside=held, free=free, fewer=True)
             trees.append(flat(made.tree))

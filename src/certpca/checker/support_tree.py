@@ -51,6 +51,7 @@ from typing import Any
 import numpy as np
 
 from certpca.checker.allowed_supports import AllowedSupports
+from certpca.checker.counted_sums import Counts, largest_counted_total
 from certpca.checker.data import Prepared
 from certpca.checker.many_matrices import batches_of, largest_of_many, places_in
 from certpca.checker.numbers import (
@@ -106,6 +107,7 @@ class SupportTree:
         *,
         of_data: bool = True,
         constraints: Constraints = FREE,
+        counts: Counts | None = None,
     ) -> None:
         require(prepared.size <= LARGEST_SEARCHED, f"search trees are for up to {LARGEST_SEARCHED} features")
         self.prepared = prepared
@@ -122,6 +124,7 @@ class SupportTree:
         self.points, self.sparsity = parts_of(evidence), sparsity
         self.allowed = AllowedSupports(prepared.size, sparsity, constraints)
         self.fewer = prices is not None  # as smaller supports may be worth more
+        self.counts = counts
         self.prices = np.zeros(prepared.size) if prices is None else prices
         self.scale = float(array_of(evidence, "scale", 0)) / prepared.unit
         require(self.scale > 0, "its scale is not positive")
@@ -232,11 +235,18 @@ class SupportTree:
         for way, needed in (("squares", "shift"), ("pairs", "point")):
             if kind == way or (kind == "cheapest" and needed in operation):
                 value, shares, doubt = self._shares(node, way, operation)
-                total = largest_total(shares, node.inside.size, budget, fewer=self.fewer)
+                total = self._total(node, shares, budget)
                 bounds.append(value(total + doubt))
         bounds = [bound for bound in bounds if not math.isnan(bound)]
         require(bool(bounds), "a leaf proves nothing")
         return min(bounds)
+
+    def _total(self, node: _Node, shares: Vector, budget: int) -> float:
+        """Return T, over supports with so many of each block where these are counted."""
+        if self.counts is None:
+            return largest_total(shares, node.inside.size, budget, fewer=self.fewer)
+        require(self.fewer, "features of blocks are counted where no place may stay empty")
+        return largest_counted_total(shares, node.inside.size, budget, self.counts.less(node.inside).on(node.free))
 
     # --- bounds -------------------------------------------------------------------------------------------------
 

@@ -157,6 +157,16 @@ def smooth_top_sum(  # noqa: PLR0912
 
 
 @njit(cache=True, nogil=True)
+def fill_shares(u: Vector, k: Vector, alpha: Vector, prices: Vector, shares: Vector) -> None:
+    """Fill C less prices."""
+    size = u.shape[0]
+    for row in range(size):
+        for column in range(size):
+            shares[row, column] = u[row, column] ** 2 / (2 * (alpha[row] + alpha[column])) + k[row, column]
+        shares[row, row] -= prices[row]
+
+
+@njit(cache=True, nogil=True)
 def smooth_row_sums(
     u: Vector,
     k: Vector,
@@ -174,10 +184,8 @@ def smooth_row_sums(
     size = u.shape[0]
     free = size - fixed
     sums, entries, part = np.empty(size), np.empty(free), np.empty(free)
+    fill_shares(u, k, alpha, prices, shares)
     for row in range(size):
-        for column in range(size):
-            shares[row, column] = u[row, column] ** 2 / (2 * (alpha[row] + alpha[column])) + k[row, column]
-        shares[row, row] -= prices[row]
         total = 0.0
         for column in range(fixed):
             total += shares[row, column]

@@ -20,25 +20,32 @@ the whole:
                                                    Each R_s has all of i and its twins, or none, and R_t has them. Where
                                                    a component like t has one of these, it may be t that has i (part n),
                                                    by an exchange; else no component like t has any (part m).
+    {"block": b, "of": t, "above": a, "into": [n_0, n_1, …]}
+                                                   In part n_j, j of the components like t have more than a features
+                                                   of block b (`block<b>_features`; no two blocks have one in common),
+                                                   and the others at most a.
     {"leaf": j, "slots": […]}                      Prices are in the evidence, `leaf<j>_prices`; for every kind of
                                                    component, in the order in which they are met, there is a search tree
-                                                   (`checker/support_tree`), whose arrays begin with `leaf<j>_slot<s>_`.
-                                                   With `leaf<j>_directions` and `leaf<j>_shift` they are for
-                                                   A − M + cI (`checker/priced_directions`), which adds c to all.
+                                                   (`checker/support_tree`), whose arrays begin with `leaf<j>_slot<s>_`,
+                                                   and whose sums of pairs are over supports with as many of each block
+                                                   as components of that kind have. With `leaf<j>_directions`
+                                                   and `leaf<j>_shift` they are for A − M + cI
+                                                   (`checker/priced_directions`), which adds c to all.
 
-Proof: docs/mathematics.md, 11.2, 11.3 and 11.5.
+Proof: docs/mathematics.md, 8.6, 11.2, 11.3, 11.5 and 11.6.
 
 Allowance. That of the search trees and of `priced_directions`; sums of prices and bounds round by γ. Twins need not be
 equal: exchanging i and j changes what two components capture by at most ‖A − PAP‖ ≤ |A_ii − A_jj| + 2Σ_l |A_il − A_jl|,
 l ≠ i, j, each. That is added to the bounds of part n and of all its parts.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from certpca.checker.component_parts import Block, Part, blocks_of, counted, exchanged, given_away, whole
+from certpca.checker.counted_sums import Counts
 from certpca.checker.data import Prepared
 from certpca.checker.numbers import Vector, array_of, gamma, require
 from certpca.checker.priced_directions import DIRECTIONS, Remaining, remaining
@@ -49,33 +56,13 @@ from certpca.results.set_certificate import SetCertificate
 
 SENTENCE = "prices of features, and search trees that bound what each component is worth at these"
 PROBLEMS = ("disjoint",)
-EVIDENCE = within(
-    numbered("leaf"),
-    {"prices": Form("f", (features,), degree=1.0), **DIRECTIONS, **within(numbered("slot"), TREE)},
-)
-
-Kind = tuple[int, frozenset[int], frozenset[int]]
-Dense = tuple[Vector, float]
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    number: Any
-    kinds: tuple[Kind, ...]  # of each component: how many features it may have, which it has, which others it may have
-    exchanged: float = 0.0  # what exchanges of twins have changed
-
-    @property
-    def free(self) -> frozenset[int]:
-        return frozenset[int]().union(*(may for _, _, may in self.kinds))
-
-    def without(self, features: frozenset[int]) -> "_Part":
-        return replace(self, kinds=tuple((k, has, may - features) for k, has, may in self.kinds))
-
-    def given(self, feature: int, component: int) -> "_Part":
-        kinds = list(self.without(frozenset({feature})).kinds)
-        k, has, may = kinds[component]
-        kinds[component] = k, has | {feature}, may
-        return replace(self, kinds=tuple(kinds))
+EVIDENCE = {
+    **within(
+        numbered("leaf"),
+        {"prices": Form("f", (features,), degree=1.0), **DIRECTIONS, **within(numbered("slot"), TREE)},
+    ),
+    **within(numbered("block"), {"features": Form("i", (features,))}),
+}
 
 
 def prove(prepared: Prepared, certificate: SetCertificate, objective: float) -> SetProved:
@@ -87,9 +74,9 @@ def prove(prepared: Prepared, certificate: SetCertificate, objective: float) -> 
     prepared.work.spend(float(prepared.size) ** 2 * (prepared.depth + 4))
     dense = prepared.dense(np.arange(prepared.size))
     evidence = parts_of(certificate.evidence)
+    blocks = blocks_of(evidence, prepared.size)
     worst, used = 0.0, set[int]()
-    everything = frozenset(range(prepared.size))
-    stack = [_Part(0, tuple((k, frozenset[int](), everything) for k in sparsities))]
+    stack = [whole(sparsities, prepared.size, len(blocks))]
     while stack:
         part = stack.pop()
         require(type(part.number) is int and 0 <= part.number < len(tree), "its tree names a part that is not there")
@@ -97,68 +84,32 @@ def prove(prepared: Prepared, certificate: SetCertificate, objective: float) -> 
         used.add(part.number)
         record = tree[part.number]
         require(isinstance(record, Mapping), "its tree is malformed")
+        if "block" in record:
+            stack.extend(counted(part, record, blocks))
+            continue
+        if "twins" in record:
+            prepared.work.spend(4.0 * prepared.size * len(record["twins"]))
+            stack.extend(exchanged(dense, part, record))
+            continue
         if "split" in record:
-            stack.extend(_exchanged(prepared, dense, part, record) if "twins" in record else _split(part, record))
+            stack.extend(given_away(part, record))
             continue
         number = record["leaf"]
         require(type(number) is int, "a leaf of its tree is malformed")
-        bound = _leaf(prepared, dense, part, evidence.get(f"leaf{number}", {}), record["slots"])
+        bound = _leaf(prepared, dense, part, blocks, evidence.get(f"leaf{number}", {}), record["slots"])
         require(bound >= 0, "a bound in its tree is not a number")  # max would pass over NaN
         worst = max(worst, bound)
     return SetProved(worst)
 
 
-def _split(part: _Part, record: Mapping[str, Any]) -> list[_Part]:
-    """Give a feature to none, and to a component of each kind that may have it."""
-    feature, into = record["split"], _into(part, record)
-    require(type(feature) is int and feature in part.free, "a split is not on a free feature")
-    needed = {kind for kind in part.kinds if len(kind[1]) < kind[0] and feature in kind[2]}
-    needed -= {part.kinds[component] for component, _ in into}
-    require(not needed, "a split leaves out a component")
-    parts = [replace(part.without(frozenset({feature})), number=record["none"])]
-    return parts + [replace(part.given(feature, component), number=number) for component, number in into]
-
-
-def _exchanged(prepared: Prepared, dense: Dense, part: _Part, record: Mapping[str, Any]) -> list[_Part]:
-    """Give one of some twins to a component, or none of them to any that is like that."""
-    feature, twins, into = record["split"], record["twins"], _into(part, record)
-    require(isinstance(twins, list) and all(type(one) is int for one in (feature, *twins)), "its twins are malformed")
-    block = frozenset((feature, *twins))
-    require(len(into) == 1, "a split of twins is not about one component")
-    component, number = into[0]
-    require(block <= part.kinds[component][2], "a split is not on free features")
-    alike = all(block <= may or not block & may for _, _, may in part.kinds)
-    require(alike, "some of its twins are free for a component, and others not")
-    matrix, slack = dense
-    prepared.work.spend(4.0 * prepared.size * len(twins))
-    changed = max((_distance(matrix, feature, twin) for twin in twins), default=0.0) + 2 * slack
-    cost = (part.exchanged + 2 * changed) * (1 + gamma(8))
-    own, barred = part.kinds[component], part.without(block)
-    kinds = tuple(less if kind == own else kind for kind, less in zip(part.kinds, barred.kinds, strict=True))
-    given = part.given(feature, component)
-    return [replace(part, number=record["none"], kinds=kinds), replace(given, number=number, exchanged=cost)]
-
-
-def _distance(matrix: Vector, first: int, second: int) -> float:
-    """Bound the norm of what exchanging two features changes of a symmetric matrix."""
-    others = np.abs(matrix[first] - matrix[second])
-    others[[first, second]] = 0.0
-    own = abs(float(matrix[first, first] - matrix[second, second]))
-    return (own + 2 * float(others.sum())) * (1 + gamma(matrix.shape[0] + 8))
-
-
-def _into(part: _Part, record: Mapping[str, Any]) -> list[tuple[int, Any]]:
-    into, found = record["into"], []
-    require(isinstance(into, list), "a split is malformed")
-    for entry in into:
-        require(isinstance(entry, list) and len(entry) == 2, "a split is malformed")
-        component, number = entry
-        require(type(component) is int and 0 <= component < len(part.kinds), "a split names no component")
-        found.append((component, number))
-    return found
-
-
-def _leaf(prepared: Prepared, dense: Dense, part: _Part, evidence: Mapping[str, Any], trees: Any) -> float:
+def _leaf(
+    prepared: Prepared,
+    dense: tuple[Vector, float],
+    part: Part,
+    blocks: Sequence[Block],
+    evidence: Mapping[str, Any],
+    trees: Any,
+) -> float:
     """Add up prices of free features and what components are worth at most."""
     stored = array_of(evidence, "prices", 1)
     require(stored.shape == (prepared.size,) and bool((stored >= 0).all()), "its prices are not one for each feature")
@@ -171,15 +122,27 @@ def _leaf(prepared: Prepared, dense: Dense, part: _Part, evidence: Mapping[str, 
     require(priced == ("shift" in evidence), "a leaf has directions, or a shift, and not both")
     own = remaining(prepared, evidence, dense) if priced else Remaining(dense, 0.0, 0.0)
     total = largest = float(prices.sum()) + part.exchanged + own.paid
+    if not part.possible(blocks):
+        return 0.0  # there are no such components
     for number, (kind, tree) in enumerate(zip(slots, trees, strict=True)):
-        sparsity, inside, may = kind
-        if len(inside) > sparsity:
-            return 0.0  # there are no such components
         slot = arrays.get(f"slot{number}", {})
-        walked = SupportTree(prepared, slot, sparsity, prices, own.dense, of_data=not priced)
-        walked.walk(tree, np.array(sorted(inside), dtype=np.intp), np.array(sorted(may), dtype=np.intp))
+        counts = _counts(part.limits(kind, blocks), kind.sparsity, blocks, prepared.size)
+        walked = SupportTree(prepared, slot, kind.sparsity, prices, own.dense, of_data=not priced, counts=counts)
+        walked.walk(tree, np.array(sorted(kind.has), dtype=np.intp), np.array(sorted(kind.may), dtype=np.intp))
         total += part.kinds.count(kind) * (walked.bound - own.shift)
         largest += part.kinds.count(kind) * (walked.bound + own.shift)
     bound = total + gamma(prepared.size + 4 * len(part.kinds) + 16) * largest
     require(bool(np.isfinite(bound)), "its numbers overflow")
     return max(bound, 0.0)  # no components capture less
+
+
+def _counts(limits: Sequence[tuple[int, int]], sparsity: int, blocks: Sequence[Block], size: int) -> Counts | None:
+    """Say how many features of each block a component has, and of those in none."""
+    if not blocks:
+        return None
+    labels = np.full(size, len(blocks))
+    for number, block in enumerate(blocks):
+        labels[list(block)] = number
+    least = [low for low, _ in limits]
+    most = [min(high, sparsity - sum(least) + low) for low, high in limits]
+    return Counts(labels, np.array([*least, 0]), np.array([*most, sparsity - sum(least)]))

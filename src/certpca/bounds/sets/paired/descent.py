@@ -11,19 +11,20 @@ from itertools import pairwise
 
 import numpy as np
 
+from certpca.bounds.pair_bound.counted_sums import Counts, counted_total, smooth_counted_rows, smooth_counted_sum
 from certpca.bounds.pair_bound.points import (
     ALPHA_SCALE,
     K_SCALE,
     LINK_BELOW,
     ROW_SMOOTHING,
     PairPoint,
-    bound_at,
     first_point,
     floor_of,
+    largest_eigenvalue,
     smooth_leading,
 )
 from certpca.bounds.pair_bound.quasi_newton import descend
-from certpca.bounds.pair_bound.sums import pack, slopes, smooth_row_sums, smooth_top_sum, unpack
+from certpca.bounds.pair_bound.sums import pack, slopes, unpack
 from certpca.runtime.arrays import Vector
 
 MEMORY = 12
@@ -33,10 +34,11 @@ LEAST_PRICE = 1e-4  # of a place in a component: a price of zero has no slope by
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Paired:
-    """A sparsity, how many components have it, and U, K and α for these."""
+    """A sparsity, how many components have it and how many features of each block, and U, K and α for these."""
 
     sparsity: int
     copies: int
+    counts: Counts
     u: Vector
     k: Vector
     alpha: Vector
@@ -64,7 +66,7 @@ class Descent:
     def first(self, at: Prices, sparsity: int, copies: int, size: int, shift: float) -> Paired:
         """Return a sparsity with the point U = A − M − cI."""
         point = first_point(np.arange(size), self.left(at.directions), shift, 0, sparsity, at.prices)
-        return Paired(sparsity, copies, point.u, point.k, point.alpha)
+        return Paired(sparsity, copies, Counts.free(size, sparsity), point.u, point.k, point.alpha)
 
     def left(self, directions: Vector) -> Vector:
         """Return A − M."""
@@ -75,9 +77,11 @@ class Descent:
         bound = float((at.directions**2).sum()) + (0.0 if at.prices is None else float(at.prices.sum()))
         left = self.left(at.directions)
         for kind in at.kinds:
-            point = PairPoint(np.arange(left.shape[0]), kind.u, kind.k, kind.alpha)
-            leading, total, _, _ = bound_at(left, point, 0, kind.sparsity, at.prices)
-            bound += kind.copies * (leading + total)
+            rest, own = left - kind.u, kind.counts
+            rest[np.diag_indices_from(rest)] += kind.alpha
+            shares = PairPoint(np.arange(left.shape[0]), kind.u, kind.k, kind.alpha).shares(at.prices)
+            total = counted_total(shares, kind.sparsity, own.labels, own.least, own.most, floor_of(at.prices))
+            bound += kind.copies * (largest_eigenvalue(rest) + total)
         return replace(at, bound=bound)
 
     def run(self, at: Prices, schedule: Sequence[tuple[float, int]], target: float) -> Prices:
@@ -166,13 +170,17 @@ class _Smoothed:
         u, k, alpha = self._unpacked(packed)
         floor, own = floor_of(prices), np.zeros(size) if prices is None else prices
         row_smoothing = ROW_SMOOTHING * smoothing / sparsity**2
-        sums = smooth_row_sums(
-            u, k, alpha, 0, sparsity, row_smoothing, self._levels, self._shares, self._weights, own, floor
+        counts = self.kind.counts
+        blocks = counts.labels, counts.least, counts.most
+        sums = smooth_counted_rows(
+            u, k, alpha, sparsity, *blocks, row_smoothing, self._levels, self._shares, self._weights, own, floor
         )
         rest = left - u
         rest[np.diag_indices(size)] += alpha
         _, smooth, density = smooth_leading(rest, smoothing)
-        top, self._level = smooth_top_sum(sums, sparsity, smoothing / sparsity, self.outer, self._level, floor)
+        top, self._level = smooth_counted_sum(
+            sums, counts.labels, sparsity, *blocks[1:], smoothing / sparsity, self.outer, self._level, floor
+        )
         value = smooth + top
         by_alpha = slopes(u, alpha, density, self._weights, self.outer, self._link, self._gradient)
         return value, np.concatenate([self._gradient.ravel(), ALPHA_SCALE * by_alpha]), density

@@ -69,18 +69,25 @@ class PairedSearch:
 
     def certificate(self) -> tuple[list[Any], dict[str, Any]]:
         """Return the tree and the evidence: of one leaf where features have prices, else of directions alone."""
-        at = self.at
-        # With this c, A − M + cI is semidefinite.
-        shift = self.unit * float(np.linalg.norm(at.directions, 2) ** 2)
-        own: dict[str, Any] = {"directions": at.directions * math.sqrt(self.unit), "shift": np.float64(shift)}
-        scale = 2.0 ** math.frexp(self.largest + shift)[1]
-        factor = self.unit / scale
-        slots: list[Any] = []
-        for number, kind in enumerate(at.kinds):
-            point = stored(np.arange(kind.u.shape[0]), factor * kind.u, factor * kind.k, factor * kind.alpha)
-            arrays = {"features": point.features, "pairs": point.pairs, "alpha": point.alpha}
-            slots.append([[{"leaf": "cheapest", "point": 0}]])
-            own |= within(f"slot{number}", {"scale": np.float64(scale), **within("point0", arrays)})
-        if at.prices is None:
+        slots, own = leaf_of(self.at, self.unit, self.largest)
+        if self.at.prices is None:
             return slots, own
-        return [{"leaf": 0, "slots": slots}], within("leaf0", own | {"prices": at.prices * self.unit})
+        return [{"leaf": 0, "slots": slots}], within("leaf0", own)
+
+
+def leaf_of(at: Prices, unit: float, largest: float) -> tuple[list[Any], dict[str, Any]]:
+    """Return the trees and the evidence of prices in such units, for a matrix with so large entries."""
+    # With this c, A − M + cI is semidefinite.
+    shift = unit * float(np.linalg.norm(at.directions, 2) ** 2)
+    own: dict[str, Any] = {"directions": at.directions * math.sqrt(unit), "shift": np.float64(shift)}
+    if at.prices is not None:
+        own["prices"] = at.prices * unit
+    scale = 2.0 ** math.frexp(largest + shift)[1]
+    factor = unit / scale
+    slots: list[Any] = []
+    for number, kind in enumerate(at.kinds):
+        point = stored(np.arange(kind.u.shape[0]), factor * kind.u, factor * kind.k, factor * kind.alpha)
+        arrays = {"features": point.features, "pairs": point.pairs, "alpha": point.alpha}
+        slots.append([[{"leaf": "cheapest", "point": 0}]])
+        own |= within(f"slot{number}", {"scale": np.float64(scale), **within("point0", arrays)})
+    return slots, own
