@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
+from certpca import CertificateError
 from certpca.checker.component_parts import Block, Kind, Part, blocks_of, counted, whole
 from certpca.checker.counted_sums import Counts, largest_counted, largest_counted_total
-from certpca.checker.numbers import CertificateError
 from certpca.checker.pair_shares import largest_total
 
 

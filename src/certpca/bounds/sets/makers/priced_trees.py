@@ -1,5 +1,7 @@
 """Prices of features and search trees, for disjoint supports among up to some hundreds of features."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from certpca.bounds.sets.prices.branching import AssignmentSearch
@@ -20,17 +22,23 @@ def applies(search: SetSearch) -> bool:
 
 
 def make(search: SetSearch) -> None:
-    """Find prices, split the problem where these leave a gap, and let the result be proved."""
-    operator, progress = on_host(search.operator), search.progress
-    matrix = operator.submatrix(np.arange(operator.size))
+    """Go on as long as there is time."""
+    progress = search.progress
     begin, left = progress.seconds, progress.remaining if progress.timed else 0.0
 
     def late() -> bool:
         return progress.exhausted or progress.late(PROOF * (progress.seconds - begin))
 
     def hurried() -> bool:
-        return operator.size > SOON_SPLIT or (progress.timed and progress.seconds - begin > UNHURRIED * left)
+        return search.operator.size > SOON_SPLIT or (progress.timed and progress.seconds - begin > UNHURRIED * left)
 
+    find(search, late, hurried)
+
+
+def find(search: SetSearch, late: Callable[[], bool], hurried: Callable[[], bool]) -> None:
+    """Find prices, split the problem where these leave a gap, and let the result be proved."""
+    operator, progress = on_host(search.operator), search.progress
+    matrix = operator.submatrix(np.arange(operator.size))
     supports = [component.support for component in search.components]
     inner = AssignmentSearch(matrix, search.sparsities, supports, search.goal.target_gap, late, hurried=hurried)
     while inner.step() and not late() and inner.bound > inner.target:
