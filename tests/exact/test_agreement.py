@@ -15,7 +15,7 @@ from certpca.exact.certpca_exact import RULES, SET_RULES, Refused, check_file, m
 from tests.golden.make import FOLDER
 
 LISTED: dict[str, list[dict[str, Any]]] = json.loads((FOLDER / "list.json").read_text())
-KINDS = {"priced-regions.json", "shared-split.json"}
+KINDS = {"priced-counts.json", "priced-regions.json", "shared-split.json"}
 KNOWN = [case for case in LISTED["later"] if KINDS & {case["certificate"], case.get("from")}]
 CASES = LISTED["cases"] + KNOWN
 UNKNOWN = [case for case in LISTED["later"] if case not in KNOWN]  # constraints and weights

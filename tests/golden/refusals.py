@@ -418,6 +418,22 @@ TAMPERED = (
         put("tree", [{"split": 0, "none": 1, "into": []}, {"leaf": 0, "slots": []}]),
     ),
     Tampered(
+        "forgotten-count",
+        "priced-counts",
+        "a split by counts leaves out that both components have more",
+        "cover",
+        "leaves out",
+        lambda draft: put("tree", 0, "into", draft.fields["tree"][0]["into"][:-1])(draft),
+    ),
+    Tampered(
+        "overlapping-blocks",
+        "priced-counts",
+        "two blocks in which features are counted have one in common",
+        "evidence",
+        "in common",
+        lambda draft: array("block1_features", lambda values: draft.arrays["block0_features"][: values.size])(draft),
+    ),
+    Tampered(
         "smaller-part",
         "sum-of-singles",
         "a part for fewer loadings serves a component",

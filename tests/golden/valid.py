@@ -18,6 +18,7 @@ from certpca import Certificate, Constraints, SetCertificate
 from certpca.bounds.makers import pair_rows, pair_rows_later, search_tree
 from certpca.bounds.proving import ROUNDED_UP, Prover
 from certpca.bounds.sdp import solve as relaxation_solver
+from certpca.bounds.sets.counts.search import CountSearch
 from certpca.bounds.sets.makers import priced_regions as regions_of_directions
 from certpca.bounds.sets.paired.search import PairedSearch
 from certpca.bounds.sets.search import SetSearch
@@ -278,7 +279,26 @@ def priced_directions(values: np.ndarray) -> SetCertificate:
         column[support] = own
     search = PairedSearch(exact_matrix(covariance(values)), (3, 2), loadings, lambda: False, apart=True)
     search.run(0.0)
-    tree, evidence = search.certificate()
+    return _proved(plain, values, *search.certificate())
+
+
+def priced_counts(values: np.ndarray) -> SetCertificate:
+    """Return parts by how many of two blocks components have."""
+    plain = _set("priced-trees", 2, [3, 3], "disjoint")(values)
+    assert isinstance(plain, SetCertificate)
+    loadings = np.zeros((values.shape[1], 2))
+    for column, support, own in zip(loadings.T, plain.supports, plain.loadings, strict=True):
+        column[support] = own
+    whole = PairedSearch(exact_matrix(covariance(values)), (3, 3), loadings, lambda: False, apart=True)
+    whole.run(0.0)
+    contested = np.sort(np.concatenate(plain.supports))
+    rest = np.setdiff1d(np.arange(values.shape[1]), contested)
+    search = CountSearch(whole, (3, 3), [contested[:4], rest[:2]], 0.0, lambda trees: trees > 7)
+    search.run(lambda bound: None)
+    return _proved(plain, values, *search.certificate())
+
+
+def _proved(plain: SetCertificate, values: np.ndarray, tree: Any, evidence: dict[str, Any]) -> SetCertificate:
     draft = replace(plain, evidence=evidence, tree=tree, upper_bound=np.inf)
     proof = examine(draft, covariance(values))
     return replace(draft, upper_bound=proof.claimable * (1 + ROUNDED_UP), objective=proof.objective)
@@ -459,6 +479,7 @@ VALID = (
     Valid("priced-trees", "tall.npy", "disjoint supports", _set("priced-trees", 2, [3, 2], "disjoint")),
     Valid("priced-trees-ways", "tall.npy", "a split, and every leaf at prices, by hand", priced_ways),
     Valid("priced-directions", "tall.npy", "disjoint supports, with prices of directions", priced_directions),
+    Valid("priced-counts", "tall.npy", "disjoint supports, by how many of a block each has", priced_counts, later=True),
     Valid("matrix-prices", "tall.npy", "orthogonal loadings", _set("matrix-prices", 2, 6, "orthogonal")),
     Valid("shared-level", "wide.npy", "one choice of features", _set("shared-level", 2, 4, "shared", few_features=8)),
     Valid(

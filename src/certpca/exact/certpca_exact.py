@@ -1061,10 +1061,14 @@ def corners(k: int, others: int, ranges: list[tuple[int, int]]) -> Iterator[tupl
 class Rows:
     """T(C; I, R, b) of the format: for each feature its entries, the largest first, and what it takes of them.
 
-    With `free`, places may stay empty: entries that are negative count as zero.
+    With `free`, places may stay empty: entries that are negative count as zero. With `counted`, T is over supports
+    with so many features of each block.
     """
 
-    def __init__(self, c: Matrix, inside: list[int], rest: list[int], b: int, free: bool) -> None:
+    def __init__(
+        self, c: Matrix, inside: list[int], rest: list[int], b: int, free: bool, counted: "Counts | None" = None
+    ) -> None:
+        self.counted = counted
         self.c, self.inside, self.rest, self.b, self.free = c, inside, rest, b, free
         self.rest_set = set(rest)
         self.base = {i: sum(c[i][j] for j in inside) + (c[i][i] if i in self.rest_set else 0) for i in (*inside, *rest)}
@@ -1088,7 +1092,18 @@ class Rows:
 
     def bound(self) -> int:
         """Return T."""
+        if self.counted is not None:
+            return self._counted(self.counted.less(self.inside))
         return self._summed({i: self._row(i, None, 0) for i in (*self.inside, *self.rest)}, self.b)
+
+    def _counted(self, counts: "Counts") -> int:
+        total, last = 0, {}
+        for i in self.inside:
+            total += self.base[i] + counts.most_of({j: self.c[i][j] for j in self.rest}, self.b)
+        for i in self.rest:
+            others = {j: self.c[i][j] for j in self.rest if j != i}
+            last[i] = self.base[i] + counts.less([i]).most_of(others, self.b - 1)
+        return total + counts.most_of(last, self.b)
 
     def within(self, f: int) -> int:
         """Return T for supports that contain f."""
@@ -1098,6 +1113,42 @@ class Rows:
     def without(self, f: int) -> int:
         """Return T for supports that do not contain f."""
         return self._summed({i: self._row(i, f, 0) for i in (*self.inside, *self.rest) if i != f}, self.b)
+
+
+class Counts(NamedTuple):
+    """At least and at most how many of some blocks a support has."""
+
+    blocks: list[tuple[frozenset[int], int, int]]
+
+    def less(self, held: Sequence[int]) -> "Counts":
+        """Return how many others it has beside some."""
+        found = []
+        for x, low, high in self.blocks:
+            known = len(x.intersection(held))
+            found.append((x, max(low - known, 0), max(high - known, 0)))
+        return Counts(found)
+
+    def at(self, places: dict[int, int]) -> "Counts":
+        """Name features by their places; those that have none are not there."""
+        return Counts([(frozenset(places[i] for i in x if i in places), low, high) for x, low, high in self.blocks])
+
+    def most_of(self, values: dict[int, int], b: int) -> int:
+        """Return the most that b of the values add up to, none below zero, with as many of each block."""
+        total, left = 0, []
+        of = {i: number for number, (x, _, _) in enumerate(self.blocks) for i in x}
+        used = [0] * len(self.blocks)
+        for i, value in sorted(values.items(), key=lambda item: -item[1]):
+            number = of.get(i)
+            if number is None:
+                left.append(max(value, 0))
+                continue
+            _, low, high = self.blocks[number]
+            used[number] += 1
+            if used[number] <= low:
+                total += max(value, 0)
+            elif used[number] <= high:
+                left.append(max(value, 0))
+        return total + largest_sum(left, max(b - sum(low for _, low, _ in self.blocks), 0))
 
 
 class Point(NamedTuple):
@@ -1149,7 +1200,9 @@ class SearchTree:
         bits: int,
         grades: Sequence[int] = (),
         prices: list[int] | None = None,
+        counts: Counts | None = None,
     ) -> None:
+        self.counts = counts
         self.matrix, self.diagonal, self.k, self.evidence, self.bits = matrix, diagonal, k, evidence, bits
         self.free, self.prices = prices is not None, prices or [0] * len(matrix)
         self.grades, self.worst = sorted(x for x in grades if x > 0), 0
@@ -1239,7 +1292,8 @@ class SearchTree:
         for place, i in enumerate(every):
             costs[place][place] -= self.prices[i]
         at = {i: place for place, i in enumerate(every)}
-        rows = Rows(costs, [at[i] for i in chosen], [at[i] for i in free], b, self.free)
+        counted = None if self.counts is None else self.counts.at(at)
+        rows = Rows(costs, [at[i] for i in chosen], [at[i] for i in free], b, self.free, counted)
         if fixing is None:
             total = rows.bound()
         else:
@@ -1587,12 +1641,20 @@ def priced_trees(problem: Problem, claim: SetClaim) -> int:
     require(isinstance(tree, list) and 0 < len(tree) <= NODES, "the tree is not a list of parts")
     worst, used = 0, {0}
     empty: frozenset[int] = frozenset()
-    stack = [(0, [(x, empty, frozenset(range(n))) for x in k], 0)]
+    blocks = blocks_of(problem, claim.evidence)
+    stack = [(0, [Kind(x, empty, frozenset(range(n)), ((0, x),) * len(blocks)) for x in k], 0)]
     while stack:
         number, kinds, moved = stack.pop()
-        node, rest = tree[number], empty.union(*(may for _, _, may in kinds))
+        node, rest = tree[number], empty.union(*(x.may for x in kinds))
         require(isinstance(node, dict), "a part is not an object")
         different = list(dict.fromkeys(kinds))
+        if "block" in node:
+            ways = counted_ways(node, kinds, blocks)
+            parts = [whole(y, 1, len(tree) - 1, "part") for y in node["into"]]
+            require(len(set(parts)) == len(parts) and not used & set(parts), "a part is used twice")
+            used |= set(parts)
+            stack += [(y, way, moved) for y, way in zip(parts, ways, strict=False)]
+            continue
         if "split" in node:
             i, into = whole(node["split"], 0, n - 1, "split"), node.get("into")
             require(i in rest and isinstance(into, list), "a split is on a feature that is decided")
@@ -1602,34 +1664,85 @@ def priced_trees(problem: Problem, claim: SetClaim) -> int:
             require(len(set(parts)) == len(parts) and not used & set(parts), "a part is used twice")
             used |= set(parts)
             given = [kinds[t] for t, _ in takes]
-            lost, cost = [(x, has, may - {i}) for x, has, may in kinds], moved
+            lost, cost = [x._replace(may=x.may - {i}) for x in kinds], moved
             if "twins" in node:
                 require(isinstance(node["twins"], list) and len(takes) == 1, "a split of twins is malformed")
                 block = {i, *(whole(j, 0, n - 1, "twin") for j in node["twins"])}
-                require(block <= given[0][2], "a split is on features that are decided")
-                require(all(block <= may or not block & may for _, _, may in kinds), "twins are not free for the same")
+                require(not blocks, "twins are exchanged although features of blocks are counted")
+                require(block <= given[0].may, "a split is on features that are decided")
+                require(all(block <= x.may or not block & x.may for x in kinds), "twins are not free for the same")
                 cost += 2 * (max(exchange(problem.matrix, i, j) for j in block) + 2 * problem.error)
-                none = [(x, has, may - block) if (x, has, may) == given[0] else (x, has, may) for x, has, may in kinds]
+                none = [x._replace(may=x.may - block) if x == given[0] else x for x in kinds]
             else:
-                needed = [x for x in different if len(x[1]) < x[0] and i in x[2]]
+                needed = [x for x in different if len(x.has) < x.sparsity and i in x.may]
                 require(all(x in given for x in needed), "a split gives the feature not to all that may")
                 none = lost
             stack.append((parts[0], none, moved))
             for t, y in takes:
-                x, has, may = lost[t]
-                stack.append((y, [*lost[:t], (x, has | {i}, may), *lost[t + 1 :]], cost))
+                stack.append((y, [*lost[:t], lost[t]._replace(has=lost[t].has | {i}), *lost[t + 1 :]], cost))
             continue
         leaf, slots = whole(node.get("leaf"), 0, NODES, "leaf"), node.get("slots")
-        if any(len(has) > x for x, has, _ in kinds):
+        if any(len(x.has) > x.sparsity for x in kinds) or not enough(kinds, blocks):
             continue
-        worst = max(worst, moved + priced_leaf(problem, claim.evidence.part(f"leaf{leaf}"), slots, kinds, rest))
+        part = claim.evidence.part(f"leaf{leaf}")
+        worst = max(worst, moved + priced_leaf(problem, part, slots, kinds, rest, blocks))
     return worst + r * max(problem.epsilon, problem.error)
 
 
-Kind = tuple[int, frozenset[int], frozenset[int]]  # how many a component may have, what it has, what else it may have
+class Kind(NamedTuple):
+    """How many features a component may have, what it has, what else it may have, and how many of each block."""
+
+    sparsity: int
+    has: frozenset[int]
+    may: frozenset[int]
+    counts: tuple[tuple[int, int], ...]
 
 
-def priced_leaf(problem: Problem, part: Evidence, slots: Any, kinds: list[Kind], rest: frozenset[int]) -> int:
+def blocks_of(problem: Problem, evidence: Evidence) -> list[frozenset[int]]:
+    """Read the blocks in which features are counted."""
+    blocks: list[frozenset[int]] = []
+    while evidence.has(f"block{len(blocks)}_features"):
+        blocks.append(frozenset(evidence.indices(f"block{len(blocks)}_features", problem.size)))
+    require(len({i for x in blocks for i in x}) == sum(map(len, blocks)), "blocks have features in common")
+    return blocks
+
+
+def enough(kinds: list[Kind], blocks: list[frozenset[int]]) -> bool:
+    """Say whether components can have as many of each block as they must."""
+    fits = all(sum(low for low, _ in x.counts) <= x.sparsity for x in kinds)
+    return fits and all(sum(x.counts[b][0] for x in kinds) <= len(block) for b, block in enumerate(blocks))
+
+
+def counted_ways(node: dict[str, Any], kinds: list[Kind], blocks: list[frozenset[int]]) -> list[list[Kind]]:
+    """Return what components may be where 0, 1, 2, … of those that are alike have more of a block than a number."""
+    b, t = whole(node["block"], 0, len(blocks) - 1, "block"), whole(node.get("of"), 0, len(kinds) - 1, "component")
+    low, high = kinds[t].counts[b]
+    above = whole(node.get("above"), low, high - 1, "number of features")
+    ways: list[list[Kind]] = []
+    for many in range(kinds.count(kinds[t]) + 1):
+        way, left = [], many
+        for x in kinds:
+            if x == kinds[t]:
+                own = (above + 1, high) if left > 0 else (low, above)
+                left -= 1
+                way.append(x._replace(counts=(*x.counts[:b], own, *x.counts[b + 1 :])))
+            else:
+                way.append(x)
+        ways.append(way)
+    into: Any = node.get("into")
+    require(isinstance(into, list) and len(into) <= len(ways), "a split by counts has too many parts")
+    require(not any(enough(way, blocks) for way in ways[len(into) :]), "a split by counts leaves out a number")
+    return ways
+
+
+def priced_leaf(
+    problem: Problem,
+    part: Evidence,
+    slots: Any,
+    kinds: list[Kind],
+    rest: frozenset[int],
+    blocks: list[frozenset[int]],
+) -> int:
     """Add up prices of features, and of directions, and what components gain beyond them."""
     different, flat = list(dict.fromkeys(kinds)), part.get("prices", problem.size).flat
     require(all(x >= 0 for x in flat), "a price is negative")
@@ -1641,10 +1754,16 @@ def priced_leaf(problem: Problem, part: Evidence, slots: Any, kinds: list[Kind],
         matrix, paid, shift = without_directions(problem, part)
         diagonal = None
     value = {}
-    for s, (sparsity, inside, may) in enumerate(different):
-        search = SearchTree(matrix, diagonal, sparsity, part.part(f"slot{s}"), 2 * problem.h, prices=prices)
-        search.run(slots[s], inside, may)
-        value[sparsity, inside, may] = search.worst - shift
+    for s, kind in enumerate(different):
+        counted = []
+        for b, (block, (low, high)) in enumerate(zip(blocks, kind.counts, strict=True)):
+            others = sum(x.counts[b][0] for x in kinds) - low
+            counted.append((block, low, min(high, len(block) - others)))
+        counts = Counts(counted) if blocks else None
+        own, bits = part.part(f"slot{s}"), 2 * problem.h
+        search = SearchTree(matrix, diagonal, kind.sparsity, own, bits, prices=prices, counts=counts)
+        search.run(slots[s], kind.has, kind.may)
+        value[kind] = search.worst - shift
     return paid + sum(prices) + sum(value[x] for x in kinds)
 
 
@@ -1812,6 +1931,7 @@ def priced_cover(rest: Vector, price: int, shares: list[float]) -> Vector:
 
 DUAL, POINT = "density|level|theta", r"scale|point(0|[1-9]\d{0,8})_(features|pairs|alpha)"
 SCREEN, LEVEL, NUMBER = f"screen_({DUAL})", "directions|matrix|level|frame|weights", r"(0|[1-9]\d{0,8})"
+PRICED = f"leaf{NUMBER}_(prices|directions|shift|slot{NUMBER}_({POINT}))|block{NUMBER}_features"
 REGIONS = f"rays|directions|priced|prices|leaf{NUMBER}_(matrix|level|frame|weights|sigmas)"
 ROWS = "scale|features|pairs|alpha|shift|rest|partners|across|room|left"
 RULES: dict[str, tuple[Callable[[Problem, Claim], int], str]] = {
@@ -1833,7 +1953,7 @@ ALL = ("disjoint", "orthogonal", "uncorrelated", "shared")
 SET_RULES: dict[str, tuple[Callable[[Problem, SetClaim], int], str, tuple[str, ...]]] = {
     "sum-of-singles": (sum_of_singles, ".*", ALL),
     "sum-of-singles-random": (sum_of_singles, ".*", ALL),
-    "priced-trees": (priced_trees, f"leaf{NUMBER}_(prices|directions|shift|slot{NUMBER}_({POINT}))", ("disjoint",)),
+    "priced-trees": (priced_trees, PRICED, ("disjoint",)),
     "matrix-prices": (matrix_prices, f"directions|shift|slot{NUMBER}_({POINT})", ("orthogonal", "disjoint", "shared")),
     "shared-level": (set_levels, f"{LEVEL}|lifted", ("shared",)),
     "shared-split": (shared_split, "frame|weights|roots|priced|prices|lifted", ("shared",)),

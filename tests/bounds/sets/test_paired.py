@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import certpca
-from certpca.bounds.sets.makers import paired_prices
+from certpca.bounds.sets.makers import paired_prices, priced_trees_at_a_glance
 from certpca.bounds.sets.paired.search import PairedSearch
 from tests.bounds.sets.test_disjoint import proved
 
@@ -64,6 +64,7 @@ def test_prices_of_features_do_not_make_it_worse() -> None:
 @pytest.mark.parametrize("problem", ["disjoint", "orthogonal"])
 def test_the_certificate_is_confirmed(rng: np.random.Generator, problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paired_prices, "FROM", 0)
+    monkeypatch.setattr(priced_trees_at_a_glance, "applies", lambda search: False)
     operator = certpca.from_matrix(blocks(rng, 8, 4))
     certificate = certpca.decompose(operator, 2, 4, together=problem, certify=True, target_gap=0.05).certificate
     assert certificate is not None

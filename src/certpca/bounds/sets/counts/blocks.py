@@ -5,14 +5,14 @@ import numpy as np
 from certpca.runtime.arrays import Indices, Vector
 
 DRAWN = 0.6  # share of the least pull on a feature of a component that another one is counted from
-OWN = 0.5  # share of the features of a component that must not be in a block already
+OWN = 0.5  # share of the features of a component from which on it is of a block
 
 
 def contested_blocks(matrix: Vector, loadings: Vector) -> list[Indices]:
     """Return blocks with no feature in common, those of the components that capture most first.
 
-    The pull of a component on a feature is the covariance of its score with it. A feature of a component that pulls it
-    more is left to that one. Components of the same block, such as the next best of it, make no other.
+    The pull of a component on a feature is the covariance of its score with it. A component most of whose features are
+    in the block competes for it, and makes no other; features of the rest that these pull more are left to them.
     """
     pull, held = np.abs(matrix @ loadings), loadings != 0
     order = np.argsort(-(loadings * (matrix @ loadings)).sum(axis=0), kind="stable")
@@ -20,9 +20,10 @@ def contested_blocks(matrix: Vector, loadings: Vector) -> list[Indices]:
     blocks = []
     for component in order:
         own, mine = held[:, component], pull[:, component]
-        elsewhere = (held & (pull > mine[:, None])).any(axis=1)
-        block = (mine >= DRAWN * mine[own].min()) & ~taken & ~elsewhere
-        if (own & ~taken).sum() >= OWN * own.sum() and block.sum() > own.sum():
+        block = (mine >= DRAWN * mine[own].min()) & ~taken
+        others = (held & block[:, None]).sum(axis=0) < OWN * held.sum(axis=0)
+        block &= ~(held & others & (pull > mine[:, None])).any(axis=1)
+        if (own & taken).sum() < OWN * own.sum() and block.sum() > own.sum():
             blocks.append(np.flatnonzero(block))
             taken |= block
     return blocks

@@ -5,12 +5,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from certpca.bounds.sets.counts.blocks import contested_blocks
 from certpca.bounds.sets.counts.parts import Blocks, Kind, Part
 from certpca.bounds.sets.paired.descent import Descent
 from certpca.bounds.sets.paired.search import PairedSearch, leaf_of
 from certpca.results.evidence_forms import within
-from certpca.runtime.arrays import Vector
+from certpca.runtime.arrays import Indices
 
 STAGES = ((0.003, 30), (0.001, 40))  # smoothing and steps, for a new part and for one that is the worst
 MOST_PARTS = 64
@@ -18,19 +17,18 @@ LATER = 0.3  # what a kind counts that cannot have most of a block, where parts 
 
 
 class CountSearch:
-    """Divides a problem whose prices are known by how many features of contested blocks components have."""
+    """Divides a problem whose prices are known by how many features of some blocks components have."""
 
     def __init__(
         self,
         whole: PairedSearch,
         sparsities: tuple[int, ...],
-        loadings: Vector,
+        blocks: list[Indices],
         target: float,
         late: Callable[[int], bool],
     ) -> None:
         matrix = whole.descent.matrix
         self.unit, self.largest, self.target = whole.unit, whole.largest, target / whole.unit
-        blocks = contested_blocks(matrix, loadings)
         self.blocks = Blocks.of(matrix.shape[0], blocks)
         self.descent = Descent(matrix, lambda: late(self.trees))
         self.tree: list[dict[str, Any]] = [{}]

@@ -5,6 +5,7 @@ Where features are hundreds the trees of the other makers do not come far; where
 
 import numpy as np
 
+from certpca.bounds.sets.counts.blocks import contested_blocks
 from certpca.bounds.sets.counts.search import CountSearch
 from certpca.bounds.sets.paired.search import PairedSearch
 from certpca.bounds.sets.search import SetSearch
@@ -50,7 +51,7 @@ def make(search: SetSearch) -> None:
         def hurried(trees: int) -> bool:
             return progress.exhausted or progress.late(walked * trees)
 
-        counting = CountSearch(inner, search.sparsities, loadings, target, hurried)
+        counting = CountSearch(inner, search.sparsities, contested_blocks(matrix, loadings), target, hurried)
         counting.run(lambda bound: progress.tick(search.objective, bound))
         if search.improves(counting.bound):
             tree, evidence = counting.certificate()
