@@ -12,7 +12,8 @@ from certpca.bounds.makers import count_tree, pair_rows, pair_rows_later
 from certpca.bounds.pair_bound.points import first_point
 from certpca.bounds.pair_rows.descent import Descent
 from certpca.bounds.pair_rows.search import by_one_number, search
-from certpca.bounds.pair_rows.strongest import Strongest, among, strongest
+from certpca.bounds.pair_rows.columns import Columns, columns_of
+from certpca.bounds.pair_rows.strongest import Strongest, among
 from certpca.bounds.pair_rows.suggested import improved_by_pairs
 from certpca.bounds.pair_rows.wide_point import RowsPoint, WidePoint, widened
 from certpca.bounds.proof_search import ProofSearch
@@ -35,7 +36,7 @@ def data(rng: np.random.Generator) -> np.ndarray:
 
 
 def pairs_of(data: np.ndarray) -> Strongest:
-    found = among(data.astype(np.float32), K - 1, never)
+    found = among(Columns.held(data.astype(np.float32)), K - 1, never)
     assert found is not None
     return found
 
@@ -128,7 +129,7 @@ def test_a_group_of_copies_is_found(rng):
     incumbent = Incumbent(operator, Known(start, np.full(5, 5**-0.5), 0.0))
     incumbent.best = incumbent.refitted(start)
     centred = data - data.mean(axis=0)
-    pairs = among(centred.astype(np.float32), 4, never)
+    pairs = among(Columns.held(centred.astype(np.float32)), 4, never)
     assert pairs is not None
     improved_by_pairs(pairs, incumbent, never)
     assert incumbent.best.support.tolist() == list(range(250, 255))
@@ -140,7 +141,7 @@ def stages_of(data: np.ndarray, sparsity: int, monkeypatch: pytest.MonkeyPatch) 
     support = certpca.solve(operator, sparsity).support
     incumbent = Incumbent(operator, Known(support, np.ones(sparsity), 0.0))
     incumbent.best = incumbent.refitted(support)
-    pairs, made = strongest(operator.factor(), sparsity - 1, never), list[float]()
+    pairs, made = among(columns_of(operator.factor(), held=True), sparsity - 1, never), list[float]()
     assert pairs is not None
     tightened = Descent.tightened
 
