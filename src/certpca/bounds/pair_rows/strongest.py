@@ -25,7 +25,7 @@ class Strongest:
     columns: Columns
     diagonal: Vector
     squares: Single
-    partners: NDArray[np.int32]
+    partners: NDArray[np.integer[Any]]
     matrix: Single | None = None
 
     @property
@@ -81,7 +81,8 @@ def among(
     """Look at all pairs of given columns, whose matrix may be known; none where there is no time for that."""
     size, parts = columns.size, columns.parts()
     diagonal = np.concatenate([np.einsum("ij,ij->j", block, block, dtype=np.float64) for _, block in columns.blocks()])
-    squares, partners = np.full((size, count), -1.0, np.float32), np.full((size, count), -1, np.int32)
+    squares = np.full((size, count), -1.0, np.float32)
+    partners = np.zeros((size, count), np.uint16 if size <= 1 << 16 else np.int32)
 
     def show(rows: slice, products: Single, first: int) -> None:
         def select(begin: int, end: int) -> None:
