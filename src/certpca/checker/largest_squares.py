@@ -15,6 +15,7 @@ from certpca.checker.read_ahead import read_ahead
 
 HEIGHT, WIDTH = 1024, 512  # rows that meet other columns, and how many of these at a time,
 ENTRIES = 1 << 21  # but no more entries of the rows than these at a time,
+FEWEST = 16  # or so many rows at least, as all that they meet is prepared for them,
 KEPT = 1 << 22  # and no more of the largest in a band
 
 
@@ -39,15 +40,13 @@ class LargestEntries:
         return np.asarray(self._kept.min(axis=1))
 
 
-def sums_of_largest(
-    prepared: Prepared, count: int, weight: float, others: Callable[[slice, Vector], Vector]
-) -> Vector:
+def sums_of_largest(prepared: Prepared, count: int, weight: float, others: Callable[[slice, Vector], Vector]) -> Vector:
     """Sum in every row the `count` largest of its weighted squares beside the diagonal and of some other entries.
 
     `others` returns a row of these for each of some columns, given F there; it is asked for every column once.
     """
     size, sums = prepared.size, np.empty(prepared.size)
-    height = max(1, min(HEIGHT, ENTRIES // (WIDTH + count)))
+    height = min(HEIGHT, max(FEWEST, ENTRIES // (WIDTH + count)))
     rise = height * max(1, KEPT // (height * count))
     for start in range(0, size, rise):
         band = slice(start, min(start + rise, size))

@@ -66,9 +66,7 @@ def make(search: ProofSearch) -> None:
 def tightened(search: ProofSearch, pairs: Strongest) -> Found:
     """Tighten the point on the rows that matter."""
     search.pairs_tried = True
-    return search_pairs(
-        pairs, search.sparsity, search.incumbent, search.goal, search.progress, search.costs.pairs()
-    )
+    return search_pairs(pairs, search.sparsity, search.incumbent, search.goal, search.progress, search.costs.pairs())
 
 
 def prove(search: ProofSearch, found: Found) -> None:

@@ -43,7 +43,7 @@ def descend(
             fresh_value, fresh_gradient = function(fresh)
             if fresh_value <= value + 1e-4 * step * slope:
                 break
-            del fresh, fresh_gradient  # their memory goes before the next
+            fresh = fresh_gradient = gradient  # their memory goes before the next are made
             if stop(min(value, fresh_value)):
                 return
             step *= min(0.5, max(0.1, -0.5 * slope * step / (fresh_value - value - step * slope)))
@@ -63,7 +63,7 @@ def descend(
             order = []
         small = small + 1 if value - fresh_value <= tolerance else 0
         point, value, gradient = fresh, fresh_value, fresh_gradient
-        del fresh, fresh_gradient, direction
+        del direction
         if small >= SMALL_STEPS:
             return
 

@@ -25,7 +25,8 @@ class Columns:
     @classmethod
     def held(cls, columns: Single) -> "Columns":
         """Take them out of a copy."""
-        return cls(*columns.shape, lambda wanted: columns[:, wanted])
+        depth, size = columns.shape
+        return cls(depth, size, lambda wanted: columns[:, wanted])
 
     @classmethod
     def made(cls, factor: Factor) -> "Columns":

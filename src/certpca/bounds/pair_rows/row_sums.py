@@ -87,12 +87,20 @@ def _offered(heap: Any, value: float) -> None:
 
 @njit(cache=True, nogil=True)
 def own_sums(
-    squares: Any, halves: Vector, inner: Vector, place: Any, count: int, sums: Vector, last: Vector, first: int, end: int
+    squares: Any,
+    halves: Vector,
+    inner: Vector,
+    place: Any,
+    count: int,
+    sums: Vector,
+    last: Vector,
+    first: int,
+    end: int,
 ) -> None:
     """Fill β of some rows of M, and the smallest share that each chooses.
 
-    A row of M has its shares with M in `inner`; those with another feature are `squares` times `halves`. `place` is that
-    of a feature in M, negative for others.
+    A row of M has its shares with M in `inner`; those with another feature are `squares` times `halves`. `place` is
+    that of a feature in M, negative for others.
     """
     heaps = np.full((end - first, count), -np.inf)
     for feature in range(squares.shape[0]):
@@ -151,9 +159,9 @@ def forced_sums(
     first: int,
     end: int,
 ) -> None:
-    """Sum the largest other rows with each feature forced in: a row of M that does not choose it gives up its last entry.
+    """Sum the largest other rows with each feature forced in; `chosen` is how many rows of M in `counts` choose it.
 
-    In `chosen` rows of M that count and choose it are counted.
+    A row of M that does not choose it gives up its last entry.
     """
     heap = np.empty(outside.size)
     for feature in range(first, end):

@@ -75,9 +75,7 @@ class Strongest:
         return among(self.columns.on(features), count, late, matrix)
 
 
-def among(
-    columns: Columns, count: int, late: Callable[[], bool], matrix: Single | None = None
-) -> Strongest | None:
+def among(columns: Columns, count: int, late: Callable[[], bool], matrix: Single | None = None) -> Strongest | None:
     """Look at all pairs of given columns, whose matrix may be known; none where there is no time for that."""
     size, parts = columns.size, columns.parts()
     diagonal = np.concatenate([np.einsum("ij,ij->j", block, block, dtype=np.float64) for _, block in columns.blocks()])

@@ -157,9 +157,7 @@ class _Sides:
         sums[self.own.features] = mine
         return sums, last
 
-    def forced(
-        self, sums: Vector, last: Vector, rest: float, counts: float, sparsity: int
-    ) -> tuple[Vector, Indices]:
+    def forced(self, sums: Vector, last: Vector, rest: float, counts: float, sparsity: int) -> tuple[Vector, Indices]:
         """Return the largest rows with each feature forced in, and how many rows of M from `counts` on choose it."""
         own, halves = sums[self.own.features], self._halves(rest)
         outside = np.full(sparsity - 1, -np.inf)

@@ -229,7 +229,7 @@ class _Rows:
         return np.asarray(self.sums + forced + self.doubt)
 
     def _forced(self, entries: Vector, mine: Indices | None = None) -> Vector:
-        """Sum the largest other rows, each with an entry of a feature among its own; `mine` are rows of features of M."""
+        """Sum the largest other rows for some features, whose entries in rows of M are given; `mine` are their own."""
         outside = np.sort(self.sums[self.others])[::-1][: self.k - 1]
         made = np.empty(entries.shape[1])
         height = max(1, ENTRIES // (self.own.size + outside.size))
