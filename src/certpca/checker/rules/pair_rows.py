@@ -131,9 +131,10 @@ class _Rows:
         prepared.work.spend(
             prepared.size**2 * (prepared.depth + 10.0) + own.size**2 * (2.0 * own.size + self.partners.size)
         )
-        u = np.triu(pairs) + np.triu(pairs, 1).T
-        below = np.tril(pairs, -1)
-        self._evaluate(prepared, u, below - below.T, alpha, shift, rest)
+        u, pull = np.triu(pairs) + np.triu(pairs, 1).T, np.tril(pairs, -1)
+        del pairs
+        pull = pull - pull.T
+        self._evaluate(prepared, u, pull, alpha, shift, rest)
 
     def _read_across(self, evidence: Mapping[str, Any], scale: float) -> None:
         """Read U between M and J, and s."""
