@@ -8,11 +8,14 @@ import pytest
 
 import certpca
 from certpca.bounds.goals import Goal, Incumbent, Known
+from certpca.bounds.l0_level.features import much_larger
 from certpca.bounds.makers import count_tree, pair_rows, pair_rows_later
 from certpca.bounds.pair_bound.points import first_point
+from certpca.bounds.pair_rows import columns, strongest
+from certpca.bounds.pair_rows.columns import Columns
 from certpca.bounds.pair_rows.descent import Descent
 from certpca.bounds.pair_rows.search import by_one_number, search
-from certpca.bounds.pair_rows.strongest import Strongest, among, strongest
+from certpca.bounds.pair_rows.strongest import Strongest
 from certpca.bounds.pair_rows.suggested import improved_by_pairs
 from certpca.bounds.pair_rows.wide_point import RowsPoint, WidePoint, widened
 from certpca.bounds.proof_search import ProofSearch
@@ -35,7 +38,7 @@ def data(rng: np.random.Generator) -> np.ndarray:
 
 
 def pairs_of(data: np.ndarray) -> Strongest:
-    found = among(data.astype(np.float32), K - 1, never)
+    found = strongest.among(Columns.held(data.astype(np.float32)), K - 1, never)
     assert found is not None
     return found
 
@@ -119,6 +122,40 @@ def test_a_point_may_join_and_be_restricted(data, rng):
     assert widened(pairs_of(data[:, fewer]), part, K, captured).bound <= bound * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("size", [14, 30, 31])
+def test_every_pair_is_looked_at_whatever_the_blocks(rng, monkeypatch, size):
+    monkeypatch.setattr(columns, "WIDTH", 10)
+    monkeypatch.setattr(strongest, "MATRIX_UP_TO", 0)
+    data = rng.standard_normal((5, size)).astype(np.float32)
+    found = strongest.among(Columns.held(data), size - 1, never)
+    assert found is not None
+    assert found.matrix is None
+    squares = np.square(data.T @ data)
+    np.testing.assert_allclose(
+        found.squares, np.take_along_axis(squares, found.partners.astype(int), axis=1), rtol=1e-4, atol=1e-6
+    )
+    np.testing.assert_array_equal(
+        np.sort(found.partners, axis=1), [np.delete(np.arange(size), row) for row in range(size)]
+    )
+    assert (np.diff(found.squares, axis=1) <= 0).all()
+    some = np.array([1, 7, 12])
+    np.testing.assert_allclose(found.rows(some), (data.T @ data)[some], rtol=1e-4, atol=1e-5)
+    image = found.image(some, np.ones(3, dtype=np.float32))
+    np.testing.assert_allclose(image, (data.T @ data)[some].sum(axis=0), rtol=1e-4, atol=1e-5)
+
+
+def test_columns_of_bytes_are_made_when_they_are_asked_for(rng):
+    data = rng.integers(0, 3, (300, 1000)).astype(np.int8)
+    operator = on_host(certpca.from_data(data))
+    held, made = (columns.columns_of(operator.factor(), held=held) for held in (True, False))
+    wanted, among = np.array([3, 500, 999]), np.arange(0, 1000, 7)
+    np.testing.assert_allclose(made.take(wanted), held.take(wanted), rtol=1e-6)
+    np.testing.assert_array_equal(made.on(among).take(slice(2, 40)), made.take(among[2:40]))
+    assert made.depth == held.depth == 300
+    assert not much_larger(4 * data.size, on_host(certpca.from_data(data.astype(np.float32))))
+    assert much_larger(20 << 20, operator)
+
+
 def test_a_group_of_copies_is_found(rng):
     """A search from leading directions sees what many features share, not five that are nearly the same."""
     data = rng.standard_normal((80, 300)) + 0.9 * rng.standard_normal((80, 1))
@@ -128,7 +165,7 @@ def test_a_group_of_copies_is_found(rng):
     incumbent = Incumbent(operator, Known(start, np.full(5, 5**-0.5), 0.0))
     incumbent.best = incumbent.refitted(start)
     centred = data - data.mean(axis=0)
-    pairs = among(centred.astype(np.float32), 4, never)
+    pairs = strongest.among(Columns.held(centred.astype(np.float32)), 4, never)
     assert pairs is not None
     improved_by_pairs(pairs, incumbent, never)
     assert incumbent.best.support.tolist() == list(range(250, 255))
@@ -140,7 +177,7 @@ def stages_of(data: np.ndarray, sparsity: int, monkeypatch: pytest.MonkeyPatch) 
     support = certpca.solve(operator, sparsity).support
     incumbent = Incumbent(operator, Known(support, np.ones(sparsity), 0.0))
     incumbent.best = incumbent.refitted(support)
-    pairs, made = strongest(operator.factor(), sparsity - 1, never), list[float]()
+    pairs, made = strongest.among(columns.columns_of(operator.factor(), held=True), sparsity - 1, never), list[float]()
     assert pairs is not None
     tightened = Descent.tightened
 

@@ -1,11 +1,13 @@
 """What the checker measures does not depend on the type that holds the numbers, nor on what it does at a time."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import certpca
+from certpca.checker.columns import BLOCK_BYTES
 from certpca.checker.data import prepare
 from certpca.checker.numbers import largest_eigenvalue
 from certpca.results.certificate import Source
@@ -66,3 +68,23 @@ def test_a_matrix_that_may_be_spared_has_the_same_bound(suggestion):
     np.testing.assert_array_equal(matrix, kept)
     assert largest_eigenvalue(kept, 1e-9, suggestion, spare=True) == bound
     assert bound >= np.linalg.eigvalsh(matrix)[-1]
+
+
+def test_features_far_apart_are_read_in_pieces():
+    rng = np.random.default_rng(0)
+    prepared = prepare(source(rng.standard_normal((600, 2500))))
+    all_columns, mask = prepared.block(slice(0, 2500)), rng.random(2500) < 0.1
+    mask[300:1900] = False
+    widths, block = list[int](), prepared.block
+
+    def watched(columns: slice) -> Any:
+        widths.append(columns.stop - columns.start)
+        return block(columns)
+
+    kept = replace(prepared, block=watched).keep(mask)
+    np.testing.assert_array_equal(kept.block(slice(0, kept.size)), all_columns[:, mask])
+    assert max(widths) <= BLOCK_BYTES // (8 * 600)
+    again = rng.random(kept.size) < 0.5
+    np.testing.assert_array_equal(
+        np.hstack([part for _, part in kept.keep(again).blocks()]), all_columns[:, mask][:, again]
+    )

@@ -92,9 +92,16 @@ class Prepared:
 
         def block(columns: slice) -> Vector:
             wanted = chosen[columns]
-            # The columns wanted lie in a run of the original ones: read that and take them out.
+            taken = np.empty((self.depth, wanted.size))
+            # They lie in a run of the original columns, of which many may be others: read it piece by piece.
             first, last = int(wanted[0]), int(wanted[-1]) + 1
-            return self.block(slice(first, last))[:, wanted - first]
+            for part in column_slices(self.depth, last - first):
+                begin, end = np.searchsorted(wanted, [first + part.start, first + part.stop])
+                if begin < end:
+                    here = wanted[begin:end]
+                    run = slice(int(here[0]), int(here[-1]) + 1)
+                    taken[:, begin:end] = self.block(run)[:, here - run.start]
+            return taken
 
         def dense(features: Any) -> tuple[Vector, float]:
             return self.dense(chosen[features])

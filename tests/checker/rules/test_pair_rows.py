@@ -1,6 +1,7 @@
 """The rule of `pair-rows`: whatever is stored, no support captures more than it says."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import certpca
-from certpca.checker import check, examine
+from certpca.checker import check, examine, largest_squares
+from certpca.checker.data import prepare
+from certpca.checker.rules import pair_rows
 from certpca.results.certificate import Certificate
 from certpca.results.errors import CertificateError
 from tests.brute_force import brute_force
@@ -41,6 +44,22 @@ def test_the_first_bound_alone(rng):
     kept = {name: array for name, array in found.evidence.items() if name.startswith("rows0_") and name != "rows0_left"}
     proof = examine(replace(found, evidence=kept), certpca.from_data(data).source())
     assert found.objective < proof.upper_bound < 1.2 * found.objective
+
+
+def test_the_bound_does_not_depend_on_the_blocks(rng, monkeypatch):
+    data = planted(rng, 60, 150)
+    evidence, source = dict[str, Any](), certpca.from_data(data).source()
+    while "rows0_partners" not in evidence:
+        evidence = _drawn(rng, np.cov(data.T), "rows0", near=True)
+    certificate = replace(_poor(_certificate(data, 5), data), evidence=evidence)
+    whole = examine(certificate, source)
+    for height, width, kept in ((64, 48, 1 << 22), (50, 700, 250), (16, 3, 1)):
+        monkeypatch.setattr(largest_squares, "HEIGHT", height)
+        monkeypatch.setattr(largest_squares, "WIDTH", width)
+        monkeypatch.setattr(largest_squares, "KEPT", kept)
+        cut = examine(certificate, source)
+        assert cut.upper_bound == pytest.approx(whole.upper_bound, rel=1e-13)
+        np.testing.assert_array_equal(cut.outside, whole.outside)
 
 
 @given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 5), choice=st.data())
@@ -160,6 +179,22 @@ def test_what_lies_beside_the_rows_counts_in_full(seed, together, power):
     for factor in (0.9, 1.1, 10.0**power):
         other = examine(_one_pair(data, 0.0, best * factor), certpca.from_data(data).source()).upper_bound
         assert other >= optimum * (1 - 1e-13)
+
+
+@given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 5))
+@settings(max_examples=40, deadline=None)
+def test_entries_that_are_worked_out_twice_count_in_so_many_rows(seed, k):
+    """The allowance says: what the second look misses, a bound with a feature forced in misses k times at most."""
+    rng = np.random.default_rng(seed)
+    data = rng.standard_normal((9, 7))
+    prepared, evidence = prepare(certpca.from_data(data).source()), _drawn(rng, np.cov(data.T), "rows0", near=True)
+    rows = pair_rows._Rows(prepared, {name.removeprefix("rows0_"): array for name, array in evidence.items()}, k)
+    before, beside, missed = rows.forced(), pair_rows._Rows._beside_own, float(rows.sums.max()) / 10
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pair_rows._Rows, "_beside_own", lambda *given: beside(*given) - missed)
+        lost = before - rows.forced()
+    assert lost.min() >= 0
+    assert lost.max() <= (k - 1) * missed * (1 + 1e-12)
 
 
 def _certificate(data: np.ndarray, k: int) -> Certificate:

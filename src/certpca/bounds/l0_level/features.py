@@ -100,12 +100,12 @@ def features_of(operator: Operator) -> Features:
     """Hold the features where they fit, in the sample space that the checker will use."""
     depth = dual_depth(operator)
     copy = 4 * depth * operator.size
-    if depth > limits().largest_factored or copy > LARGEST_HELD_BYTES or _much_larger(copy, operator):
+    if depth > limits().largest_factored or copy > LARGEST_HELD_BYTES or much_larger(copy, operator):
         return WalkedFeatures(operator)
     return HeldFeatures(operator)
 
 
-def _much_larger(copy: int, operator: Operator) -> bool:
+def much_larger(copy: int, operator: Operator) -> bool:
     """Say whether a copy would take much more memory than dense data on the host: bytes are converted as quickly."""
     source = operator.undeflated.source()
     values = source.values

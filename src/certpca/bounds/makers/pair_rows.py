@@ -1,8 +1,10 @@
 """Pairs of features: small supports among many features, with a search tree over those that are left."""
 
-from certpca.bounds.pair_rows.search import FIRST_ENTRIES, SCHEDULE, rows_for
+from certpca.bounds.l0_level.features import much_larger
+from certpca.bounds.pair_rows.columns import columns_of
+from certpca.bounds.pair_rows.search import FIRST_ENTRIES, SCHEDULE, Found, rows_for
 from certpca.bounds.pair_rows.search import search as search_pairs
-from certpca.bounds.pair_rows.strongest import Strongest, strongest
+from certpca.bounds.pair_rows.strongest import Strongest, among
 from certpca.bounds.proof_search import ProofSearch
 from certpca.runtime.limits import limits
 
@@ -44,17 +46,31 @@ def seconds(search: ProofSearch) -> float:
 
 def looked_at(search: ProofSearch) -> Strongest | None:
     """Look at all pairs of features; none where there is no time for that and for the proof."""
-    proof = search.costs.pairs()
-    return strongest(search.incumbent.operator.factor(), search.sparsity - 1, lambda: search.progress.late(proof))
+    proof, operator = search.costs.pairs(), search.incumbent.operator
+    factor = operator.factor()
+    columns = columns_of(factor, held=not much_larger(4 * factor.depth * factor.size, operator))
+    return among(columns, search.sparsity - 1, lambda: search.progress.late(proof))
 
 
-def make(search: ProofSearch, pairs: Strongest | None = None) -> None:
+def make(search: ProofSearch) -> None:
     """Look at all pairs, tighten the point on the rows that matter, and prove what came of it."""
-    progress, proof, search.pairs_tried = search.progress, search.costs.pairs(), True
-    pairs = looked_at(search) if pairs is None else pairs
+    search.pairs_tried = True
+    pairs = looked_at(search)
     if pairs is None:
         return
-    found = search_pairs(pairs, search.sparsity, search.incumbent, search.goal, progress, proof)
+    found = tightened(search, pairs)
+    del pairs  # the proof needs the memory
+    prove(search, found)
+
+
+def tightened(search: ProofSearch, pairs: Strongest) -> Found:
+    """Tighten the point on the rows that matter."""
+    search.pairs_tried = True
+    return search_pairs(pairs, search.sparsity, search.incumbent, search.goal, search.progress, search.costs.pairs())
+
+
+def prove(search: ProofSearch, found: Found) -> None:
+    """Prove what came of it."""
     if search.improves(found.bound):
         search.offer(search.proved_once("pairs-certificate", "pair-rows", found.evidence, found.tree))
     search.over = search.finished()

@@ -35,4 +35,6 @@ def make(search: ProofSearch) -> None:
         return
     bound = by_one_number(pairs, search.sparsity)[1]
     if search.improves(bound) and bound < search.shared.levels[1].best.bound:
-        pair_rows.make(search, pairs)
+        found = pair_rows.tightened(search, pairs)
+        del pairs  # the proof needs the memory
+        pair_rows.prove(search, found)

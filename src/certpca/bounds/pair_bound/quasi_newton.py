@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -37,10 +38,12 @@ def descend(
             order, direction, slope = [], -gradient, -float(gradient @ gradient)
         step = 1.0
         for _ in range(BACKTRACKS):
-            fresh = point + step * direction
+            fresh = np.multiply(direction, step, dtype=np.float64)
+            fresh += point
             fresh_value, fresh_gradient = function(fresh)
             if fresh_value <= value + 1e-4 * step * slope:
                 break
+            fresh = fresh_gradient = gradient  # their memory goes before the next are made
             if stop(min(value, fresh_value)):
                 return
             step *= min(0.5, max(0.1, -0.5 * slope * step / (fresh_value - value - step * slope)))
@@ -60,11 +63,12 @@ def descend(
             order = []
         small = small + 1 if value - fresh_value <= tolerance else 0
         point, value, gradient = fresh, fresh_value, fresh_gradient
+        del direction
         if small >= SMALL_STEPS:
             return
 
 
-def _direction(gradient: Vector, moves: Vector, changes: Vector, weights: Vector, order: list[int]) -> Vector:
+def _direction(gradient: Vector, moves: Any, changes: Any, weights: Vector, order: list[int]) -> Any:
     direction, factors = np.negative(gradient, dtype=moves.dtype), {}
     for slot in reversed(order):
         factors[slot] = float(weights[slot] * (moves[slot] @ direction))
@@ -74,4 +78,4 @@ def _direction(gradient: Vector, moves: Vector, changes: Vector, weights: Vector
         direction *= 1 / float(weights[newest] * (changes[newest] @ changes[newest]))
     for slot in order:
         direction += (factors[slot] - float(weights[slot] * (changes[slot] @ direction))) * moves[slot]
-    return direction.astype(np.float64, copy=False)
+    return direction

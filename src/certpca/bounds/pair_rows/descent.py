@@ -28,7 +28,7 @@ class Descent:
         size, wide = between.shape
         self._own, self._all = size * size, size * size + size * wide
         self._shape, self._diagonal = (size, wide), np.diag_indices(size)
-        self._weights, self._gradient = np.empty((size, size + wide)), np.empty((size, size))
+        self._weights = np.empty((size, size + wide), dtype=np.float32)
         self._unit = K_SCALE / sparsity
         self._levels, self._level = np.full(size, np.nan), math.nan
         self._sums, self._outer = np.empty(size + others.size), np.ones(size + others.size)
@@ -37,14 +37,13 @@ class Descent:
         self, start: RowsPoint, *, smoothing: float, steps: int, target: float, late: Callable[[], bool]
     ) -> tuple[RowsPoint, Vector]:
         """Return the best point, and the weights of the rows of M in the sum."""
-        best: tuple[float, RowsPoint, Vector] = (math.inf, start, self._outer[: self._shape[0]])
+        best: tuple[float, Vector | None, Vector] = (math.inf, None, self._outer[: self._shape[0]])
 
         def smoothed(packed: Vector) -> tuple[float, Vector]:
             nonlocal best
-            point = self._unpacked(packed, start)
-            value, gradient = self._evaluated(point, smoothing)
+            value, gradient = self.smoothed(packed, start, smoothing)
             if value < best[0]:
-                best = value, point, self._outer[: self._shape[0]].copy()
+                best = value, packed, self._outer[: self._shape[0]].copy()
             return value, gradient
 
         descend(
@@ -55,7 +54,7 @@ class Descent:
             stop=lambda value: value <= target or late(),
             memory=MEMORY,
         )
-        return best[1], best[2]
+        return start if best[1] is None else self._unpacked(best[1], start), best[2]
 
     def smoothed(self, packed: Vector, start: RowsPoint, smoothing: float) -> tuple[float, Vector]:
         """Return the smoothed bound and its gradient at packed numbers."""
@@ -106,16 +105,19 @@ class Descent:
         in_threads(fill, size)
         sums[size:] = self._others / point.rest
         top, self._level = smooth_top_sum(sums, sparsity, smoothing / sparsity, outer, self._level)
-        value, density, across, by_rest, by_room = self._eigenvalues(point, smoothing)
+        gradient = np.empty(self._all + size + 2)
+        across = gradient[self._own : self._all].reshape(self._shape)
+        value, density, by_rest, by_room = self._eigenvalues(point, smoothing, across)
         link = self._unit if smoothing < LINK_BELOW else 0.0
-        by_alpha = slopes(own.u, own.alpha, density, weights, outer, link, self._gradient)
+        inner = gradient[: self._own].reshape(size, size)
+        by_alpha = slopes(own.u, own.alpha, density, weights, outer, link, inner)
         by_rest += slopes_across(point.across, own.alpha, point.rest, weights, outer, across, by_alpha)
         by_rest -= float(outer[size:] @ sums[size:])
-        logs = ALPHA_SCALE * np.append(by_alpha, [by_rest, by_room])
-        return value + top, np.concatenate([self._gradient.ravel(), across.ravel(), logs])
+        gradient[self._all :] = ALPHA_SCALE * np.append(by_alpha, [by_rest, by_room])
+        return value + top, gradient
 
-    def _eigenvalues(self, point: RowsPoint, smoothing: float) -> tuple[float, Vector, Vector, float, float]:
-        """Return the softmax of the eigenvalues, c + α₀ + s among them, and its derivatives."""
+    def _eigenvalues(self, point: RowsPoint, smoothing: float, across: Vector) -> tuple[float, Vector, float, float]:
+        """Return the softmax of the eigenvalues, c + α₀ + s among them, and its derivatives; by Y in `across`."""
         beside = self._between - point.across
         middle = self._inner - point.own.u
         middle += beside @ beside.T / point.room
@@ -130,5 +132,5 @@ class Descent:
         live = vectors[:, share > 1e-12] * np.sqrt(share[share > 1e-12])
         along = live.T @ beside
         by_room = last * point.room - float(np.einsum("ij,ij->", along, along)) / point.room
-        across = live @ along * (2 / point.room)
-        return leading + smoothing * math.log(total), live @ live.T, across, last * point.rest, by_room
+        np.matmul(live, along * (2 / point.room), out=across)
+        return leading + smoothing * math.log(total), live @ live.T, last * point.rest, by_room

@@ -86,24 +86,41 @@ def _offered(heap: Any, value: float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def own_sums(shares: Vector, features: Any, count: int, sums: Vector, last: Vector, first: int, end: int) -> None:
-    """Fill β of some rows of M, all of whose shares are given, and the smallest share that each chooses."""
-    heap = np.empty(count)
+def own_sums(
+    squares: Any,
+    halves: Vector,
+    inner: Vector,
+    place: Any,
+    count: int,
+    sums: Vector,
+    last: Vector,
+    first: int,
+    end: int,
+) -> None:
+    """Fill β of some rows of M, and the smallest share that each chooses.
+
+    A row of M has its shares with M in `inner`; those with another feature are `squares` times `halves`. `place` is
+    that of a feature in M, negative for others.
+    """
+    heaps = np.full((end - first, count), -np.inf)
+    for feature in range(squares.shape[0]):
+        at = place[feature]
+        for row in range(first, end):
+            share = inner[row, at] if at >= 0 else squares[feature, row] * halves[row]
+            if at != row and share > heaps[row - first, 0]:
+                _offered(heaps[row - first], share)
     for row in range(first, end):
-        heap[:] = -np.inf
-        for column in range(shares.shape[1]):
-            if column != features[row]:
-                _offered(heap, shares[row, column])
-        sums[row], last[row] = shares[row, features[row]] + heap.sum(), heap[0]
+        sums[row], last[row] = inner[row, row] + heaps[row - first].sum(), heaps[row - first, 0]
 
 
 @njit(cache=True, nogil=True)
 def other_sums(
-    columns: Vector,
+    shared: Any,
+    halves: Vector,
     others: Any,
     squares: Any,
     partners: Any,
-    inside: Any,
+    place: Any,
     quarter: float,
     sums: Vector,
     first: int,
@@ -115,27 +132,44 @@ def other_sums(
     """
     count = squares.shape[1]
     heap = np.empty(count)
-    for place in range(first, end):
-        row = others[place]
+    for number in range(first, end):
+        row = others[number]
         heap[:] = -np.inf
-        for share in columns[row]:
-            _offered(heap, share)
+        for own in range(halves.size):
+            _offered(heap, shared[row, own] * halves[own])
         smallest = squares[row, count - 1]
-        for place_there in range(count):
-            square = smallest if inside[partners[row, place_there]] else squares[row, place_there]
+        for listed in range(count):
+            square = smallest if place[partners[row, listed]] >= 0 else squares[row, listed]
             _offered(heap, square * quarter)
         sums[row] += heap.sum()
 
 
 @njit(cache=True, nogil=True)
 def forced_sums(
-    columns: Vector, features: Any, sums: Vector, last: Vector, outside: Vector, forced: Vector, first: int, end: int
+    squares: Any,
+    halves: Vector,
+    inner: Vector,
+    place: Any,
+    own: Vector,
+    last: Vector,
+    counts: Any,
+    outside: Vector,
+    forced: Vector,
+    chosen: Any,
+    first: int,
+    end: int,
 ) -> None:
-    """Sum the largest rows with each feature forced in: a row of M that does not choose it gives up its last entry."""
+    """Sum the largest other rows with each feature forced in; `chosen` is how many rows of M in `counts` choose it.
+
+    A row of M that does not choose it gives up its last entry.
+    """
     heap = np.empty(outside.size)
     for feature in range(first, end):
+        at = place[feature]
         heap[:] = outside[::-1]  # in order, so a heap
-        for row in range(features.size):
-            if features[row] != feature:
-                _offered(heap, sums[features[row]] - max(0.0, last[row] - columns[feature, row]))
-        forced[feature] = sums[feature] + heap.sum()
+        for row in range(own.size):
+            share = inner[row, at] if at >= 0 else squares[feature, row] * halves[row]
+            if at != row:
+                _offered(heap, own[row] - max(0.0, last[row] - share))
+                chosen[feature] += counts[row] and share >= last[row]
+        forced[feature] = heap.sum()

@@ -106,7 +106,7 @@ def search(
     if state.left.size > LARGEST_TREE:
         return best
     assert point is not None
-    columns = pairs.columns[:, state.left] if pairs.size == search.size else pairs.columns
+    columns = pairs.columns.take(state.left if pairs.size == search.size else slice(0, pairs.size))
     found = _tree(
         columns.astype(np.float64),
         search.features[state.left],
@@ -208,8 +208,10 @@ class _Round:
         pairs, own = self._pairs, point.own.features
         if pairs.size <= ALL_IN:
             added = np.setdiff1d(np.arange(pairs.size), own)
-            return point.joined(added, self._products(added, np.arange(pairs.size)))
-        strength = (pairs.products(own) ** 4).sum(axis=0)
+            return point.joined(added, pairs.rows(added) / self._captured)
+        strength = np.concatenate(
+            [(products.astype(np.float64) ** 4).sum(axis=1) for _, products in pairs.products(own)]
+        )
         strength[own] = -np.inf
         strength[point.partners] = np.inf
         most = min(FIRST_ENTRIES // own.size, pairs.size - own.size)
@@ -259,7 +261,7 @@ class _Round:
         others = np.setdiff1d(np.flatnonzero(sums >= wide_point.COUNTS_FROM * last), own)
         most = min(GROWN, max(0, MOST_ROWS - own.size))
         added = np.sort(others[np.argsort(-sums[others], kind="stable")[:most]])
-        return current.joined(added, self._products(added, np.arange(self.size)))
+        return current.joined(added, self._pairs.rows(added) / self._captured) if added.size else current
 
     def _joined(self, current: RowsPoint, wide: WidePoint) -> RowsPoint:
         """Let features that rows of M choose become partners."""

@@ -18,7 +18,7 @@ STARTS = 3  # groups from which a local search begins
 
 def improved_by_pairs(pairs: Strongest, incumbent: Incumbent, late: Late) -> None:
     """Look at the groups of the strongest rows, and search from the best of them."""
-    depth, count = pairs.columns.shape[0], pairs.squares.shape[1] + 1
+    depth, count = pairs.columns.depth, pairs.squares.shape[1] + 1
     most = max(64, PRODUCTS // (4 * depth * count))
     strength = pairs.squares.sum(axis=1, dtype=np.float64) + pairs.diagonal**2
     rows = np.argsort(-strength, kind="stable")[:most]

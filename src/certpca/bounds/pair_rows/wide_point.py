@@ -97,81 +97,91 @@ def widened(pairs: Strongest, point: RowsPoint, sparsity: int, captured: float) 
     """
     own = stored(point.own.features, point.own.u * captured, point.own.k * captured, point.own.alpha * captured)
     across, room, here = (point.across * captured).astype(np.float32), point.room * captured, own.unpacked()
-    rows = pairs.products(own.features)
-    middle = rows[:, own.features] - here.u
+    middle = pairs.between(own.features, own.features) - here.u
     middle[np.diag_indices_from(middle)] += here.alpha
     if point.partners.size:
-        between = rows[:, point.partners] - across
+        between = pairs.between(own.features, point.partners)
+        between -= across
         middle += between @ between.T / room
+        del between
     else:
         room = 0.0
     leading = max(largest_eigenvalue(middle), 1.25 * room)  # c and α₀ come on top of s
-    squares = rows**2
-    squares[:, point.partners] = across.astype(np.float64) ** 2
-    others = np.setdiff1d(np.arange(pairs.size), own.features)
+    sides = _Sides(pairs, here, point.partners, across)
     shift = point.shift * captured
     if point.partners.size == 0:
-        shift = _best_shift(pairs, here, squares, others, leading - room, sparsity, captured)
+        shift = _best_shift(sides, leading - room, sparsity, captured)
     shift = min(shift, (leading - room) / 2)
-    sums, last, columns = _rows(pairs, here, squares, others, shift, leading - room - shift, sparsity)
+    sums, last = sides.rows(sides.others, shift, leading - room - shift, sparsity)
     total = top_sum(sums, sparsity)
-    forced = _forced(own.features, sums, last, columns, sparsity)
     last_row = np.partition(sums, sums.size - sparsity)[sums.size - sparsity]
-    counts = np.flatnonzero(sums[own.features] >= COUNTS_FROM * last_row)
-    chosen = (columns[:, counts] >= last[counts]).sum(axis=1)
+    forced, chosen = sides.forced(sums, last, leading - room - shift, COUNTS_FROM * last_row, sparsity)
     bound, rest = leading + total, leading - room - shift
     return WidePoint(own, point.partners, across, shift, rest, room, sums, bound, leading + forced, chosen)
 
 
-def _best_shift(
-    pairs: Strongest,
-    own: PairPoint,
-    squares: Vector,
-    others: Indices,
-    level: float,
-    sparsity: int,
-    captured: float,
-) -> float:
+class _Sides:
+    """The squares of M with every feature, a row for each of these, in single precision; between M and J as chosen."""
+
+    def __init__(self, pairs: Strongest, own: PairPoint, partners: Indices, across: NDArray[np.float32]) -> None:
+        self.pairs, self.own, self.inner = pairs, own, own.shares()
+        self.squares = np.empty((pairs.size, own.features.size), dtype=np.float32)
+        for part, products in pairs.products(own.features):
+            np.multiply(products, products, out=self.squares[part])
+        self.squares[partners] = across.T**2
+        self.place = np.full(pairs.size, -1)
+        self.place[own.features] = np.arange(own.features.size)
+        self.others = np.flatnonzero(self.place < 0)
+
+    def _halves(self, rest: float) -> Vector:
+        return np.asarray(1 / (2 * (self.own.alpha + rest)))
+
+    def rows(self, others: Indices, shift: float, rest: float, sparsity: int) -> tuple[Vector, Vector]:
+        """Return β of M and of some others for one c, and the last entry that each row of M chooses."""
+        pairs, halves, count = self.pairs, self._halves(rest), self.own.features.size
+        sums = np.zeros(pairs.size)
+        sums[others] = (pairs.diagonal[others] - shift) ** 2 / (4 * rest)
+        mine, last = np.empty(count), np.empty(count)
+
+        def fill_own(first: int, end: int) -> None:
+            own_sums(self.squares, halves, self.inner, self.place, sparsity - 1, mine, last, first, end)
+
+        def fill_others(first: int, end: int) -> None:
+            quarter = 1 / (4 * rest)
+            other_sums(
+                self.squares, halves, others, pairs.squares, pairs.partners, self.place, quarter, sums, first, end
+            )
+
+        in_threads(fill_own, count)
+        in_threads(fill_others, others.size)
+        sums[self.own.features] = mine
+        return sums, last
+
+    def forced(self, sums: Vector, last: Vector, rest: float, counts: float, sparsity: int) -> tuple[Vector, Indices]:
+        """Return the largest rows with each feature forced in, and how many rows of M from `counts` on choose it."""
+        own, halves = sums[self.own.features], self._halves(rest)
+        outside = np.full(sparsity - 1, -np.inf)
+        largest = np.sort(sums[self.others])[::-1][: sparsity - 1]
+        outside[: largest.size] = largest
+        forced, chosen, count = np.empty(sums.size), np.zeros(sums.size, dtype=np.intp), own >= counts
+
+        def fill(first: int, end: int) -> None:
+            forced_sums(
+                self.squares, halves, self.inner, self.place, own, last, count, outside, forced, chosen, first, end
+            )
+
+        in_threads(fill, sums.size)
+        return sums + forced, chosen
+
+
+def _best_shift(sides: _Sides, level: float, sparsity: int, captured: float) -> float:
     """Return the c that is best for the rows of M and the strongest of the others."""
+    pairs, others = sides.pairs, sides.others
     strength = pairs.diagonal**2 + pairs.squares.sum(axis=1, dtype=np.float64)
     strong = others[np.argsort(-strength[others], kind="stable")[: 2 * sparsity]]
     values = {
-        shift: top_sum(_rows(pairs, own, squares, strong, shift, level - shift, sparsity)[0], sparsity)
+        shift: top_sum(sides.rows(strong, shift, level - shift, sparsity)[0], sparsity)
         for shift in (share * captured for share in SHIFTS)
         if shift < level
     }
     return min(values, key=values.__getitem__)
-
-
-def _rows(
-    pairs: Strongest, own: PairPoint, squares: Vector, others: Indices, shift: float, rest: float, sparsity: int
-) -> tuple[Vector, Vector, Vector]:
-    """Return β of M and of some others for one c, the last entry that each row of M chooses, and all of its entries."""
-    shares = squares / (2 * (own.alpha + rest))[:, None]
-    shares[:, own.features] = own.shares()
-    sums = np.zeros(pairs.size)
-    sums[others] = (pairs.diagonal[others] - shift) ** 2 / (4 * rest)
-    mine, last = np.empty(own.features.size), np.empty(own.features.size)
-    in_threads(
-        lambda first, end: own_sums(shares, own.features, sparsity - 1, mine, last, first, end), own.features.size
-    )
-    inside = np.zeros(pairs.size, dtype=np.bool_)
-    inside[own.features] = True
-    columns = np.ascontiguousarray(shares.T)
-    in_threads(
-        lambda first, end: other_sums(
-            columns, others, pairs.squares, pairs.partners, inside, 1 / (4 * rest), sums, first, end
-        ),
-        others.size,
-    )
-    sums[own.features] = mine
-    return sums, last, columns
-
-
-def _forced(features: Indices, sums: Vector, last: Vector, columns: Vector, sparsity: int) -> Vector:
-    outside = np.full(sparsity - 1, -np.inf)
-    largest = np.sort(np.delete(sums, features))[::-1][: sparsity - 1]
-    outside[: largest.size] = largest
-    forced = np.empty(sums.size)
-    in_threads(lambda first, end: forced_sums(columns, features, sums, last, outside, forced, first, end), sums.size)
-    return forced

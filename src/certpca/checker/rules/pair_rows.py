@@ -22,7 +22,9 @@ Proof: docs/mathematics.md, 8.5; under constraints 17.2.
 Allowance. Everything is for FᵀF with the F at hand and lifted at the end. With m the longest column, a computed entry
 G_ij is off by e = γ_depth m², its square by δ = e(2m² + e), the square of the diagonal less c by
 2(m² + |c|)e' + e'² with e' = e + γ_4(m² + |c|). Every sum has at most k² of the C, each off by these over
-2(α_i + α_j) and rounded a few times. The computed Y is off by at most η = √(|M||J|)(e + γ_4(m² + max|U|)) in norm, and
+2(α_i + α_j) and rounded a few times. The C of a row of M with a feature that is forced in is worked out anew, not as
+it was when the row chose: what differs is twice as much as one of them is off, in k rows, so k(k + 2) of them are
+allowed for. The computed Y is off by at most η = √(|M||J|)(e + γ_4(m² + max|U|)) in norm, and
 its product with itself by γ_{|J|}‖Y‖_F², so YYᵀ/s by ((2‖Y‖_F + η)η + γ_{|J|+8}‖Y‖_F²)/s.
 """
 
@@ -35,6 +37,7 @@ from typing import Any
 import numpy as np
 
 from certpca.checker.data import Prepared
+from certpca.checker.largest_squares import LargestEntries, sums_of_largest
 from certpca.checker.numbers import (
     Indices,
     Vector,
@@ -52,8 +55,7 @@ from certpca.results.evidence_forms import Form, features, numbered, parts_of, u
 
 SENTENCE = "bounds from all pairs of features, then a search tree over those that are left"
 MOST_ROWS = 2048  # of M
-ENTRIES = 1 << 21  # of the matrix in memory at a time, beside the rows of M
-KEPT_BYTES = 1 << 30  # of F that is prepared once and not once for every block of rows
+ENTRIES = 1 << 21  # of rows with a feature forced in that are compared at a time
 SMALLEST = 2.0**-300  # of α: far above where squares vanish
 ROWS = "rows"
 _SIDE = up_to(MOST_ROWS)
@@ -91,6 +93,7 @@ def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Pro
         require(k < current.size, "it goes on with too few features")
         rows = _Rows(current, evidence, k)
         forced = np.array([current.lift(value) for value in rows.forced() + rows.leading])
+        require(bool(np.isfinite(forced).all()), "its numbers overflow")
         # Among the features left only, unless supports with the others are known to be worse.
         outside[here[forced < objective]] |= worst < objective
         if "left" not in evidence:
@@ -102,6 +105,7 @@ def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Pro
         require(int(left.sum()) >= k, "it leaves too few features")
         worst = max(worst, float(forced[~left].max(initial=0.0)))
         here, current = here[left], current.keep(left)
+        del rows, forced  # the memory of a round goes before the next
     rest = replace(certificate, constraints=certificate.constraints.on(here))
     tree = search_tree.prove(current, rest, objective)
     outside[here[tree.outside]] |= worst < objective
@@ -110,7 +114,7 @@ def prove(prepared: Prepared, certificate: Certificate, objective: float) -> Pro
 
 
 class _Rows:
-    """β of all features, and the entries of the rows of M."""
+    """β of all features, and what they become with one of them forced in."""
 
     def __init__(self, prepared: Prepared, evidence: Mapping[str, Any], k: int) -> None:
         self.k, self.size = k, prepared.size
@@ -127,9 +131,10 @@ class _Rows:
         prepared.work.spend(
             prepared.size**2 * (prepared.depth + 10.0) + own.size**2 * (2.0 * own.size + self.partners.size)
         )
-        u = np.triu(pairs) + np.triu(pairs, 1).T
-        below = np.tril(pairs, -1)
-        self._evaluate(prepared, u, below - below.T, alpha, shift, rest)
+        u, pull = np.triu(pairs) + np.triu(pairs, 1).T, np.tril(pairs, -1)
+        del pairs
+        pull = pull - pull.T
+        self._evaluate(prepared, u, pull, alpha, shift, rest)
 
     def _read_across(self, evidence: Mapping[str, Any], scale: float) -> None:
         """Read U between M and J, and s."""
@@ -143,11 +148,63 @@ class _Rows:
         require(self.room >= SMALLEST and math.isfinite(self.room), "its room is not positive")
         require(bool(np.isfinite(self.across).all()), "its numbers overflow")
 
-    def _beside(self, mine: Vector, there: Vector, entry: float, longest: float) -> tuple[Vector, float]:
+    def _evaluate(self, prepared: Prepared, u: Vector, pull: Vector, alpha: Vector, shift: float, rest: float) -> None:
+        k, own, depth = self.k, self.own, prepared.depth
+        self.others = np.setdiff1d(np.arange(self.size), own)
+        self._places = np.searchsorted(self.others, self.partners)
+        self._outside, self._mine = _on(prepared, self.others), _on(prepared, own).block(slice(0, own.size))
+        # λ
+        lengths = prepared.diagonal()
+        longest = float(lengths.max()) * (1 + gamma(depth + 8))
+        entry = gamma(depth + 8) * longest
+        below = shift + rest + self.room + gamma(4) * (abs(shift) + rest + self.room)
+        self.leading = max(self._eigenvalue(prepared, u, alpha, entry, longest), below)
+        # C between features of M as stored
+        shares = u * u / (2 * (alpha[:, None] + alpha[None, :]))
+        largest = float((shares + np.abs(pull)).max())
+        self._stored, self._halves = shares + pull, 1 / (2 * (alpha + rest))[:, None]
+        every, mine = slice(0, own.size), LargestEntries(own.size, k - 1)
+        mine.show(every, np.where(np.eye(own.size, dtype=bool), -np.inf, self._stored))
+
+        def with_own(columns: slice, block: Vector) -> Vector:
+            entries = self._beside_own(columns, block)
+            mine.show(every, entries)
+            return entries.T
+
+        self.sums = (lengths - shift) ** 2 / (4 * rest)
+        self.sums[self.others] += sums_of_largest(self._outside, k - 1, 1 / (4 * rest), with_own)
+        self.sums[own], self.last = np.diagonal(shares) + mine.sums(), mine.smallest()
+        # Allowances
+        edge = longest + abs(shift)
+        off = entry + gamma(4) * edge
+        square, diagonal = entry * (2 * longest + entry), 2 * edge * off + off**2
+        weight = max(1 / (4 * rest), float(self._halves.max()))
+        across = np.abs(self.across).max(axis=1, initial=0.0)[:, None] ** 2 * self._halves
+        largest = max(largest, float(across.max()), (longest + entry) ** 2 * weight, edge**2 / (4 * rest))
+        each = square * weight + diagonal / (4 * rest) + gamma(4 * k + 64) * largest
+        self.doubt = k * (k + 2) * each * (1 + gamma(16))
+        require(
+            bool(np.isfinite(self.sums).all()) and math.isfinite(self.doubt) and math.isfinite(self.leading),
+            "its numbers overflow",
+        )
+
+    def _eigenvalue(self, prepared: Prepared, u: Vector, alpha: Vector, entry: float, longest: float) -> float:
+        """Bound λ_max of the matrix on M, with what is beside it."""
+        inner = self._mine.T @ self._mine
+        beside, off = self._beside(prepared, entry, longest)
+        middle = (inner + inner.T) / 2 - u + beside
+        middle[np.diag_indices_from(middle)] += alpha
+        sizes = float(sum(np.linalg.norm(part) for part in (inner, u, alpha, beside)))
+        del inner, beside
+        return largest_eigenvalue(middle, gamma(8) * sizes + self.own.size * entry + off, spare=True)
+
+    def _beside(self, prepared: Prepared, entry: float, longest: float) -> tuple[Vector, float]:
         """Return YYᵀ/s, and how far it can be off in norm."""
         if self.partners.size == 0:
             return np.zeros((self.own.size, self.own.size)), 0.0
-        between = mine.T @ there - self.across
+        between = np.negative(self.across)
+        for part, block in _on(prepared, self.partners).blocks():
+            between[:, part] += self._mine.T @ block
         norm = float(np.linalg.norm(between)) * (1 + gamma(between.size + 8))
         largest = float(np.abs(self.across).max())
         off = math.sqrt(between.size) * (entry + gamma(4) * (longest + largest)) * (1 + gamma(8))
@@ -155,114 +212,39 @@ class _Rows:
         doubt = ((2 * norm + off) * off + gamma(self.partners.size + 8) * norm**2) / self.room
         return (made + made.T) / 2, doubt * (1 + gamma(8))
 
-    def _evaluate(self, prepared: Prepared, u: Vector, pull: Vector, alpha: Vector, shift: float, rest: float) -> None:
-        k, own, depth = self.k, self.own, prepared.depth
-        blocks = _Blocks(prepared)
-        mine, places = blocks.columns(own), np.arange(own.size)
-        inner, lengths = mine.T @ mine, prepared.diagonal()
-        # λ
-        longest = float(lengths.max()) * (1 + gamma(depth + 8))
-        entry = gamma(depth + 8) * longest
-        beside, off = self._beside(mine, blocks.columns(self.partners), entry, longest)
-        middle = (inner + inner.T) / 2 - u + beside
-        middle[np.diag_indices_from(middle)] += alpha
-        sizes = float(sum(np.linalg.norm(part) for part in (inner, u, alpha, beside)))
-        doubt = gamma(8) * sizes + own.size * entry + off
-        below = shift + rest + self.room + gamma(4) * (abs(shift) + rest + self.room)
-        self.leading = max(largest_eigenvalue(middle, doubt), below)
-        # The rows of M: C between its features and with J as stored, with the others by the entries of the matrix.
-        shares, halves = u * u / (2 * (alpha[:, None] + alpha[None, :])), 1 / (2 * (alpha + rest))[:, None]
-        self.shares = np.empty((own.size, self.size))
-        for part, block in blocks.walk():
-            self.shares[:, part] = (mine.T @ block) ** 2 * halves
-        self.shares[:, self.partners] = self.across**2 * halves
-        largest = max(float((shares + np.abs(pull)).max()), float(self.shares.max()))
-        self.shares[:, own] = shares + pull
-        self.sums, self.last = (lengths - shift) ** 2 / (4 * rest), np.empty(own.size)
-        height = max(1, ENTRIES // self.size)
-        for start in range(0, own.size, height):
-            some = places[start : start + height]
-            entries = self.shares[some]
-            entries[np.arange(some.size), own[some]] = -np.inf
-            entries.partition(self.size - k + 1, axis=1)
-            chosen = entries[:, self.size - k + 1 :]
-            self.last[some] = chosen.min(axis=1)
-            self.sums[own[some]] = shares[some, some] + chosen.sum(axis=1)
-        # All other rows.
-        weights = np.full(self.size, 1 / (4 * rest))
-        weights[own] = 1 / (2 * (alpha + rest))
-        others = np.setdiff1d(np.arange(self.size), own)
-        for start in range(0, others.size, height):
-            wanted = others[start : start + height]
-            self.sums[wanted] += blocks.largest(wanted, weights, k - 1, own, self.shares[:, wanted].T)
-        # Allowances
-        edge = longest + abs(shift)
-        off = entry + gamma(4) * edge
-        square, diagonal = entry * (2 * longest + entry), 2 * edge * off + off**2
-        weight = float(weights.max())
-        largest = max(largest, (longest + entry) ** 2 * weight, edge**2 / (4 * rest))
-        self.doubt = k**2 * (square * weight + diagonal / (4 * rest) + gamma(4 * k + 64) * largest) * (1 + gamma(16))
-        require(
-            bool(np.isfinite(self.sums).all()) and math.isfinite(self.doubt) and math.isfinite(self.leading),
-            "its numbers overflow",
-        )
+    def _beside_own(self, columns: slice, block: Vector) -> Vector:
+        """Return C between M and some of the others: with J as stored, else by the entries of the matrix."""
+        entries = self._mine.T @ block
+        np.multiply(entries, entries, out=entries)
+        entries *= self._halves
+        first, last = np.searchsorted(self._places, [columns.start, columns.stop])
+        entries[:, self._places[first:last] - columns.start] = self.across[:, first:last] ** 2 * self._halves
+        return np.asarray(entries)
 
     def forced(self) -> Vector:
         """Return the sum of the largest rows with each feature forced in, allowance included."""
-        own, count = self.own, self.k - 1
-        others = np.delete(self.sums, own)
-        outside = np.sort(others)[::-1][:count]
-        place = np.full(self.size, -1)
-        place[own] = np.arange(own.size)
         forced = np.empty(self.size)
-        height = max(1, ENTRIES // (own.size + count))
-        for start in range(0, self.size, height):
-            features = np.arange(start, min(start + height, self.size))
-            rows = self.sums[own] - np.maximum(0.0, self.last - self.shares[:, features].T)
-            mine = np.flatnonzero(place[features] >= 0)
-            rows[mine, place[features[mine]]] = -np.inf
-            both = np.concatenate([rows, np.broadcast_to(outside, (features.size, outside.size))], axis=1)
-            forced[features] = self.sums[features] + largest_sum(both, count)
-        return np.asarray(forced + self.doubt)
+        forced[self.own] = self._forced(self._stored, np.arange(self.own.size))
+        for columns, block in self._outside.blocks():
+            forced[self.others[columns]] = self._forced(self._beside_own(columns, block))
+        return np.asarray(self.sums + forced + self.doubt)
+
+    def _forced(self, entries: Vector, mine: Indices | None = None) -> Vector:
+        """Sum the largest other rows for some features, whose entries in rows of M are given; `mine` are their own."""
+        outside = np.sort(self.sums[self.others])[::-1][: self.k - 1]
+        made = np.empty(entries.shape[1])
+        height = max(1, ENTRIES // (self.own.size + outside.size))
+        for start in range(0, made.size, height):
+            some = slice(start, start + height)
+            rows = self.sums[self.own] - np.maximum(0.0, self.last - entries[:, some].T)
+            if mine is not None:
+                rows[np.arange(len(rows)), mine[some]] = -np.inf
+            both = np.concatenate([rows, np.broadcast_to(outside, (len(rows), outside.size))], axis=1)
+            made[some] = largest_sum(both, self.k - 1)
+        return made
 
 
-class _Blocks:
-    """F, prepared once where it fits."""
-
-    def __init__(self, prepared: Prepared) -> None:
-        self._prepared = prepared
-        self._kept: Vector | None = None
-        if 8 * prepared.depth * prepared.size <= KEPT_BYTES:
-            self._kept = np.concatenate([block for _, block in prepared.blocks()], axis=1)
-
-    def walk(self) -> Any:
-        """Yield all columns by blocks."""
-        if self._kept is None:
-            yield from self._prepared.blocks()
-        else:
-            yield slice(0, self._prepared.size), self._kept
-
-    def columns(self, wanted: Indices) -> Vector:
-        """Return some columns."""
-        if self._kept is not None:
-            return self._kept[:, wanted]
-        chosen = np.empty((self._prepared.depth, wanted.size))
-        for part, block in self._prepared.blocks():
-            mine = (wanted >= part.start) & (wanted < part.stop)
-            chosen[:, mine] = block[:, wanted[mine] - part.start]
-        return chosen
-
-    def largest(self, wanted: Indices, weights: Vector, count: int, known: Indices, entries: Vector) -> Vector:
-        """Sum, for some rows of the matrix, the largest weighted squares off the diagonal; some entries are known."""
-        left = self.columns(wanted).T
-        rows = np.empty((wanted.size, self._prepared.size))
-        for part, block in self.walk():
-            rows[:, part] = left @ block
-        np.multiply(rows, rows, out=rows)
-        rows *= weights
-        rows[:, known] = entries
-        rows[np.arange(wanted.size), wanted] = -1.0  # below every square
-        if count == 0:
-            return np.zeros(wanted.size)
-        rows.partition(self._prepared.size - count, axis=1)
-        return np.asarray(rows[:, self._prepared.size - count :].sum(axis=1))
+def _on(prepared: Prepared, features: Indices) -> Prepared:
+    mask = np.zeros(prepared.size, dtype=bool)
+    mask[features] = True
+    return prepared.keep(mask)
