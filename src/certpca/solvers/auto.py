@@ -42,7 +42,7 @@ from certpca.solvers.base import ALL_CONSTRAINTS, register
 
 ACCURACY = 1e-2  # of eigenvectors to start from,
 ACCURACY_OF_FIRST = 1e-5  # and of the first, so that its eigenvalue need not be found again
-SOLVED_EXACTLY, FEW_SAMPLES = 128, 64  # features, or samples, up to which LAPACK is quicker
+SOLVED_EXACTLY, FEW_SAMPLES = 128, 160  # features, or samples, up to which LAPACK is quicker
 FOLLOWED = 32  # starts that have a product, after what all of them capture was compared
 STARTS_FROM_FILES = 48
 FEWEST_STARTS, STARTS_FOR_EACH = 64, 16  # at least, and at most for each of the disjoint supports that there can be
@@ -115,7 +115,7 @@ class Auto:
         if _small(operator) and sparsity <= NARROW:
             return self._narrow(operator, sparsity, progress, rng)
         frugal = operator.cost.dear
-        few_samples = (operator.rows or operator.size) <= min(FEW_SAMPLES, operator.size // FEWER)
+        few_samples = _few_samples(operator)
         operator = operator if few_samples else _formed(operator)
         pairs = self._eigenpairs(operator, rng, progress, frugal=frugal)
         value = float(pairs.values[0])
@@ -161,9 +161,8 @@ class Auto:
     ) -> Eigenpairs:
         count, first = self.eigenvectors, ACCURACY if frugal else ACCURACY_OF_FIRST
         count = min(count, LEADING) if _small(operator) else count
-        if not operator.cost.reads and (
-            operator.size <= SOLVED_EXACTLY or count < (operator.rows or operator.size) <= FEW_SAMPLES
-        ):
+        few = operator.size <= SOLVED_EXACTLY or (_few_samples(operator) and count < (operator.rows or 0))
+        if few and not operator.cost.reads:
             return leading_eigenpairs(operator, count, method="exact")
         return leading_eigenpairs(
             operator, count, accuracy=ACCURACY, accuracy_of_first=first, rng=rng, late=progress.late
@@ -365,6 +364,10 @@ def _apart(supports: list[Indices], alike: int) -> list[int]:
 def _formed(operator: Operator) -> Operator:
     """Form a small matrix, unless it comes from a file."""
     return ExplicitOperator(operator.submatrix(np.arange(operator.size))) if _small(operator) else operator
+
+
+def _few_samples(operator: Operator) -> bool:
+    return (operator.rows or operator.size) <= min(FEW_SAMPLES, operator.size // FEWER)
 
 
 def _small(operator: Operator) -> bool:
