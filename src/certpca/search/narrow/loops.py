@@ -16,7 +16,7 @@ from certpca.search.swaps import GAIN_TOLERANCE
 
 ALMOST_ALL = 1e-4  # left of a squared length without a loading, from which nothing is said: it would be rounding
 LEVEL = 1 + GAIN_TOLERANCE
-TABLE = 4096  # keys of supports, of which a half are kept in mind
+KEYS = 4096  # of supports, beside those of starts: a half of them are kept in mind
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)  # of splitmix64, which mixes bits
 GAMMA, ONE = np.uint64(0x9E3779B97F4A7C15), np.uint64(1)
 HIGH, MIDDLE, LOW = np.uint64(30), np.uint64(27), np.uint64(31)
@@ -221,7 +221,8 @@ def climbed(matrix: Any, diagonal: Any, starts: Any, supports: Any, loadings: An
     `tops` gets the best objective after each move, of which it has room for so many; the rest of it is left.
     """
     (count, width), size = starts.shape, matrix.shape[0]
-    table, taken = np.empty(TABLE, np.uint64), np.zeros(TABLE, np.bool_)
+    room = KEYS + 4 * count  # starts and half as many moves do not fill it
+    table, taken = np.empty(room, np.uint64), np.zeros(room, np.bool_)
     part, basis, between = np.empty((width, width)), np.empty((width, width)), np.zeros((2, width))
     largest, image, fitted = np.empty(width), np.empty(size), np.empty(width)
     inside, moved = np.zeros(size, np.bool_), np.empty(width, np.intp)
@@ -252,7 +253,7 @@ def climbed(matrix: Any, diagonal: Any, starts: Any, supports: Any, loadings: An
                 replaced(support, leaving, entering, moved)
             if move + 1 == tops.size:
                 break
-            if 2 * seen < TABLE:
+            if 2 * seen < room:
                 if not enters(key_of(moved), table, taken):
                     break
                 seen += 1

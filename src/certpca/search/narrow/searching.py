@@ -23,13 +23,13 @@ class NarrowSearch:
     Parameters
     ----------
     matrix
-        In double precision, and nobody else's.
+        On the host.
     sparsity
         Fewer than there are features.
     """
 
     def __init__(self, matrix: Vector, sparsity: int) -> None:
-        self._matrix = np.ascontiguousarray(matrix, dtype=np.float64)
+        self._matrix = np.require(matrix, np.float64, ["C", "W"])  # one layout, so that loops are compiled once
         self._diagonal = self._matrix.diagonal().copy()
         self._sparsity = sparsity
 
@@ -65,7 +65,7 @@ class NarrowSearch:
         room = starts + max(finalists, min(starts, following) // cut)
         supports, loadings = np.empty((room, self._sparsity), np.intp), np.empty((room, self._sparsity))
         best, tops = np.empty(finalists, np.intp), np.empty(_steps(min(rounds, 2), progress))
-        count = raced(self._matrix, np.ascontiguousarray(vectors.T), supports, loadings, best, tops, cut)
+        count = raced(self._matrix, np.ascontiguousarray(vectors.T, np.float64), supports, loadings, best, tops, cut)
         _tell(tops, progress)
         found: Indices = supports[best[:count]]
         return found
