@@ -43,9 +43,9 @@ def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
     """Walk over dense data twice: means first, then squared deviations from them."""
     if code is None and is_host(values) and values.dtype.kind in "iu" and values.dtype.itemsize == 1:
         return _byte_moments(values, center=center)
-    if is_host(values) and values.flags.f_contiguous and values.shape[0] <= COLUMN_BYTES // 8:
+    if is_host(values) and values.flags.f_contiguous and 0 < values.shape[0] <= COLUMN_BYTES // 8:
         width = BLOCK_BYTES // (8 * values.shape[0])
-        parts = [values[:, start : start + width] for start in range(0, values.shape[1], width)]
+        parts = [values[:, start : start + width] for start in range(0, max(1, values.shape[1]), width)]
         return _side_by_side([_moments_by_rows(part, code, center=center) for part in parts])
     return _moments_by_rows(values, code, center=center)
 

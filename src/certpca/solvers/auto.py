@@ -106,10 +106,8 @@ class Auto:
     def _free(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
         """Search among all supports."""
         diagonal = to_vector(operator.diagonal())
-        if sparsity == 1:
-            return Candidate(top_k(diagonal, 1), Status.CONVERGED)
-        if sparsity == operator.size:
-            return Candidate(np.arange(operator.size), Status.CONVERGED)
+        if sparsity in (1, operator.size):
+            return Candidate(top_k(diagonal, sparsity), Status.CONVERGED)
         if progress.late():
             return Candidate(_of_a_column(operator, sparsity), Status.OUT_OF_BUDGET, largest_eigenvalue=math.nan)
         if _small(operator) and sparsity <= NARROW:

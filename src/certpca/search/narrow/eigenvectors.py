@@ -1,4 +1,4 @@
-"""Compiled: leading eigenvectors of a small symmetric matrix by the method of Lanczos, all of the basis kept orthonormal.
+"""Compiled: leading eigenvectors of a small symmetric matrix by the method of Lanczos, the basis kept orthonormal.
 
 The largest eigenvalue of the tridiagonal matrix is found by Laguerre's method from above, the second by bisection, and
 their eigenvectors by twisted factorisations, which are accurate without a search for more eigenvalues.
@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
-SUMS = {**OPTIONS, "fastmath": {"reassoc", "contract"}}  # so that sums are made several numbers at a time
 GONE = 1e-14  # of the largest eigenvalue: a residual that is rounding, so that the basis holds all that can be reached
 LOST = 0.5  # share of a squared length that is left after a projection, below which it is made again
 GOLDEN = 0.6180339887498949
 ASIDE = 1e-3  # share of a direction like no other in a start, which might miss the eigenvector
 
 
-@njit(**SUMS)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})  # sums by several at a time
 def dot(first: Any, second: Any) -> float:
     """Return the product of two vectors."""
     total = 0.0
@@ -27,7 +25,7 @@ def dot(first: Any, second: Any) -> float:
     return total
 
 
-@njit(**OPTIONS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def scale(vector: Any, squared: float) -> None:
     """Divide a vector by the root of its squared length."""
     length = math.sqrt(squared)
@@ -35,7 +33,7 @@ def scale(vector: Any, squared: float) -> None:
         vector[place] /= length
 
 
-@njit(**OPTIONS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def krylov(matrix: Any, basis: Any, between: Any, goal: float, every: int) -> tuple[int, float, float]:
     """Grow a basis from its first row; return how many rows there are, the largest Ritz value, and its residual.
 
@@ -80,10 +78,11 @@ def krylov(matrix: Any, basis: Any, between: Any, goal: float, every: int) -> tu
     return 0, 0.0, 0.0  # never reached
 
 
-@njit(**OPTIONS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def top_of(between: Any, count: int) -> float:
     """Return the largest eigenvalue of a tridiagonal matrix: from above Laguerre's method passes none."""
-    top, scale = between[0, 0], 0.0
+    top: float = between[0, 0]
+    scale = 0.0
     for row in range(count):
         reach = 0.0
         if row > 0:
@@ -94,7 +93,7 @@ def top_of(between: Any, count: int) -> float:
         scale = max(scale, abs(between[0, row]) + reach)
     if count == 1 or scale == 0.0:
         return top
-    value = top + 1e-15 * scale
+    value: float = top + 1e-15 * scale
     for _ in range(60):
         pivot = value - between[0, 0]
         if pivot <= 0.0:
@@ -122,7 +121,7 @@ def top_of(between: Any, count: int) -> float:
     return value
 
 
-@njit(**OPTIONS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def next_of(between: Any, count: int, largest: float) -> float:
     """Return the second eigenvalue of a tridiagonal matrix, about, by bisection."""
     low, high = -abs(largest), largest
@@ -143,7 +142,7 @@ def next_of(between: Any, count: int, largest: float) -> float:
     return low
 
 
-@njit(**OPTIONS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def vector_of(between: Any, count: int, value: float, weights: Any) -> None:
     """Fill in the unit eigenvector of a tridiagonal matrix, from where its factors from both ends meet best."""
     down, up = np.empty(count), np.empty(count)
@@ -168,7 +167,7 @@ def vector_of(between: Any, count: int, value: float, weights: Any) -> None:
     scale(weights[:count], dot(weights[:count], weights[:count]))
 
 
-@njit(**OPTIONS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def combined(basis: Any, count: int, weights: Any, vector: Any) -> None:
     """Fill in a unit vector of the basis."""
     vector[:] = 0.0
@@ -178,7 +177,7 @@ def combined(basis: Any, count: int, weights: Any, vector: Any) -> None:
     scale(vector, dot(vector, vector))
 
 
-@njit(**OPTIONS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def leading_two(matrix: Any, basis: Any, between: Any, goal: float, values: Any, vectors: Any) -> float:
     """Fill in the two largest eigenvalues, and their vectors in rows; return the residual of the first.
 
@@ -193,7 +192,7 @@ def leading_two(matrix: Any, basis: Any, between: Any, goal: float, values: Any,
     return residual
 
 
-@njit(**OPTIONS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def leading_of_part(part: Any, basis: Any, between: Any, vector: Any) -> float:
     """Return the largest eigenvalue of a small matrix, and fill in its vector, which is also where it begins."""
     size = part.shape[0]

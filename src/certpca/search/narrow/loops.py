@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from certpca.search.narrow.eigenvectors import OPTIONS, SUMS, dot, leading_of_part, scale
+from certpca.search.narrow.eigenvectors import dot, leading_of_part, scale
 from certpca.search.swaps import GAIN_TOLERANCE
 
 ALMOST_ALL = 1e-4  # left of a squared length without a loading, from which nothing is said: it would be rounding
@@ -22,7 +22,7 @@ GAMMA, ONE = np.uint64(0x9E3779B97F4A7C15), np.uint64(1)
 HIGH, MIDDLE, LOW = np.uint64(30), np.uint64(27), np.uint64(31)
 
 
-@njit(**OPTIONS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def take_largest(image: Any, largest: Any, support: Any) -> None:
     """Fill in the sorted places of the entries of largest magnitude; ties go to the lower place."""
     count, filled = support.size, 0
@@ -52,7 +52,7 @@ def take_largest(image: Any, largest: Any, support: Any) -> None:
                 return
 
 
-@njit(**OPTIONS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def key_of(support: Any) -> Any:
     """Return a number that stands for a set of features: 64 bits, so that no two sets of a search have the same."""
     key = np.uint64(0)
@@ -64,7 +64,7 @@ def key_of(support: Any) -> Any:
     return key
 
 
-@njit(**OPTIONS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def enters(key: Any, table: Any, taken: Any) -> bool:
     """Note a key in a table that has room, and say whether it is new there."""
     at = int(key >> np.uint64(1)) % table.size
@@ -76,7 +76,7 @@ def enters(key: Any, table: Any, taken: Any) -> bool:
     return True
 
 
-@njit(**SUMS)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})  # sums by several at a time
 def gathered(matrix: Any, support: Any, part: Any) -> None:
     """Fill in the submatrix of a support."""
     for row in range(support.size):
@@ -85,7 +85,7 @@ def gathered(matrix: Any, support: Any, part: Any) -> None:
             part[row, column] = source[support[column]]
 
 
-@njit(**SUMS)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})  # sums by several at a time
 def multiplied(matrix: Any, support: Any, loadings: Any, image: Any) -> None:
     """Fill in the product of the matrix and sparse loadings."""
     image[:] = 0.0
@@ -95,7 +95,7 @@ def multiplied(matrix: Any, support: Any, loadings: Any, image: Any) -> None:
             image[place] += weight * source[place]
 
 
-@njit(**SUMS)
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})  # sums by several at a time
 def captured(matrix: Any, support: Any, loadings: Any) -> float:
     """Return what sparse loadings capture."""
     total = 0.0
@@ -107,7 +107,7 @@ def captured(matrix: Any, support: Any, loadings: Any) -> float:
     return total
 
 
-@njit(**OPTIONS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def enter(matrix: Any, image: Any, largest: Any, support: Any, loadings: Any) -> float:
     """Threshold an image to unit loadings, and return what these capture."""
     take_largest(image, largest, support)
@@ -119,7 +119,7 @@ def enter(matrix: Any, image: Any, largest: Any, support: Any, loadings: Any) ->
     return captured(matrix, support, loadings)
 
 
-@njit(**OPTIONS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def note_best(values: Any, place: int, places: Any, filled: int) -> int:
     """Put a place into its order among those of the largest values; ties keep theirs. Return how many these are."""
     if filled < places.size:
@@ -136,7 +136,7 @@ def note_best(values: Any, place: int, places: Any, filled: int) -> int:
     return filled
 
 
-@njit(**OPTIONS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def raced(matrix: Any, vectors: Any, supports: Any, loadings: Any, best: Any, tops: Any, cut: int) -> int:
     """Threshold vectors and columns, then the images of the best; return how many are among the best.
 
@@ -167,7 +167,7 @@ def raced(matrix: Any, vectors: Any, supports: Any, loadings: Any, best: Any, to
     return filled
 
 
-@njit(**OPTIONS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def exchanged(
     matrix: Any, diagonal: Any, support: Any, loadings: Any, value: float, image: Any, inside: Any
 ) -> tuple[int, int]:
@@ -197,7 +197,7 @@ def exchanged(
     return leaving, entering
 
 
-@njit(**OPTIONS)
+@njit(cache=True, nogil=True, error_model="numpy")
 def replaced(support: Any, leaving: int, entering: int, target: Any) -> None:
     """Fill in a support with one member exchanged, sorted."""
     place, waiting = 0, True
@@ -214,7 +214,33 @@ def replaced(support: Any, leaving: int, entering: int, target: Any) -> None:
         target[place] = entering
 
 
-@njit(**OPTIONS)
+@njit(cache=True, nogil=True, error_model="numpy")
+def finds_better(
+    matrix: Any,
+    diagonal: Any,
+    support: Any,
+    loadings: Any,
+    value: float,
+    image: Any,
+    largest: Any,
+    inside: Any,
+    better: Any,
+) -> bool:
+    """Fill in where a threshold of the image, or else an exchange, leads; say whether either helps."""
+    take_largest(image, largest, better)
+    if dot(largest, largest) > LEVEL * value * value:
+        return True
+    for feature in support:
+        inside[feature] = True
+    leaving, entering = exchanged(matrix, diagonal, support, loadings, value, image, inside)
+    for feature in support:
+        inside[feature] = False
+    if leaving >= 0:
+        replaced(support, leaving, entering, better)
+    return leaving >= 0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def climbed(matrix: Any, diagonal: Any, starts: Any, supports: Any, loadings: Any, values: Any, tops: Any) -> int:
     """Move each support until nothing helps or it meets another; fill in where they end, and return how many do.
 
@@ -241,17 +267,9 @@ def climbed(matrix: Any, diagonal: Any, starts: Any, supports: Any, loadings: An
                 loadings[ends, row] = fitted[row]
             tops[move] = max(tops[move], value)
             multiplied(matrix, support, fitted, image)
-            take_largest(image, largest, moved)
-            if not dot(largest, largest) > LEVEL * value * value:
-                for feature in support:
-                    inside[feature] = True
-                leaving, entering = exchanged(matrix, diagonal, support, fitted, value, image, inside)
-                for feature in support:
-                    inside[feature] = False
-                if leaving < 0:
-                    break
-                replaced(support, leaving, entering, moved)
-            if move + 1 == tops.size:
+            if move + 1 == tops.size or not finds_better(
+                matrix, diagonal, support, fitted, value, image, largest, inside, moved
+            ):
                 break
             if 2 * seen < room:
                 if not enters(key_of(moved), table, taken):
