@@ -141,18 +141,18 @@ class Auto:
         value = float(pairs.values[0])
         if value <= 0.0:
             return Candidate(np.arange(sparsity), Status.CONVERGED, largest_eigenvalue=0.0)
-        best = max(self._climbed(search, operator.size, pairs, progress), key=lambda end: end.objective)
+        best = self._climbed(search, operator.size, pairs, progress)[0]
         accurate = value if pairs.largest_is_accurate else None
         return Candidate(best.support, ending(progress, Status.CONVERGED), best.loadings, accurate, fitted=True)
 
     def _climbed(self, search: NarrowSearch, size: int, pairs: Eigenpairs, progress: Progress) -> list[Fitted]:
-        """Start from every feature of a small matrix, and follow those that captured most to where they end."""
+        """Start from every feature of a small matrix; return where the best starts end, the best end first."""
         finalists = self.finalists * self.effort
         finalists += finalists // ONE_MORE_FOR + size // FEATURES_FOR_ONE
         following = FOLLOWED * MORE_STARTS * self.effort
-        rounds = min(self.rounds, ROUNDS_OF_SMALL)
-        found = search.raced(pairs.vectors[:, :LEADING], following, finalists, CUT_OF_SMALL, rounds, progress)
-        return search.climbed(found, progress)
+        vectors, rounds = pairs.vectors[:, : min(self.eigenvectors, LEADING)], min(self.rounds, ROUNDS_OF_SMALL)
+        found = search.raced(vectors, following, finalists, CUT_OF_SMALL, rounds, progress)
+        return sorted(search.climbed(found, progress), key=lambda end: -end.objective)
 
     def _eigenpairs(
         self, operator: Operator, rng: np.random.Generator, progress: Progress, *, frugal: bool
