@@ -2,6 +2,8 @@
 
 The largest eigenvalue of the tridiagonal matrix is found by Laguerre's method from above, the second by bisection, and
 their eigenvectors by twisted factorisations, which are accurate without a search for more eigenvalues.
+
+Loops are kept on disk by the file of who calls them: after a change here, `loops.py` has to be saved again as well.
 """
 
 import math
