@@ -209,3 +209,12 @@ def test_solve_works_in_another_thread(problem: Any) -> None:
     thread.start()
     thread.join()
     np.testing.assert_array_equal(answers[0].support, certpca.solve(problem, 10).support)
+
+
+def test_steps_that_are_left_are_counted():
+    progress = Progress(Budget(steps=3))
+    left = [progress.steps_left]
+    while progress.tick(1.0):
+        left.append(progress.steps_left)
+    assert [*left, progress.steps_left] == [3, 2, 1, 0]
+    assert Progress().steps_left == math.inf

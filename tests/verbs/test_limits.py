@@ -209,7 +209,7 @@ def test_parts_of_the_rows_share_the_time(clock: Clock, slow_data: Any, method: 
 
 @pytest.mark.usefixtures("slow_data")
 def test_what_there_was_no_time_for_is_not_told(tmp_path: Path) -> None:
-    data = np.random.default_rng(0).standard_normal((80, SIZE))  # with fewer samples eigenvalues come at once
+    data = np.random.default_rng(0).standard_normal((200, SIZE))  # with fewer samples eigenvalues come at once
     solution = certpca.solve(data, 10, budget=Budget(seconds=1e-6))
     assert math.isnan(solution.relative_objective)
     certpca.save_solution(solution, tmp_path / "result.json")

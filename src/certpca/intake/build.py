@@ -16,6 +16,7 @@ from certpca.operators.kernel import KernelFunction, KernelOperator, named_kerne
 from certpca.runtime.array_kinds import is_sparse, require_table
 from certpca.runtime.arrays import to_device, to_vector
 from certpca.runtime.errors import InvalidDataError, InvalidProblemError
+from certpca.runtime.freed_memory import keep_freed_memory
 
 
 class DataOptions(TypedDict, total=False):
@@ -70,6 +71,7 @@ class DataOptions(TypedDict, total=False):
 
 def as_operator(data: Any, **options: Any) -> Operator:
     """Turn whatever the caller holds into an operator."""
+    keep_freed_memory()
     if isinstance(data, Operator):
         if options:
             msg = f"an operator is already prepared; {', '.join(sorted(options))} cannot be applied to it"

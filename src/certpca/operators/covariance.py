@@ -367,21 +367,19 @@ class DenseCovariance(Covariance):
 
     def _through_rows(self, panel: Array, shift: Array) -> tuple[Array, Array]:
         xp = self.xp
-        product = xp.zeros(panel.shape, dtype=panel.dtype, device=self.device)
-        total = xp.zeros(panel.shape[1:], dtype=panel.dtype, device=self.device)
+        product, total = None, None
         for block in self._row_blocks(panel.dtype):
             scores = block @ panel - shift[None, :]
-            product = product + xp.matrix_transpose(block) @ scores
-            total = total + xp.sum(scores, axis=0)
+            part, sums = xp.matrix_transpose(block) @ scores, xp.sum(scores, axis=0)
+            product, total = (part, sums) if product is None else (product + part, total + sums)
         return product, total
 
     def _back(self, scores: Array) -> Array:
-        xp = self.xp
-        product = xp.zeros((self.size, scores.shape[1]), dtype=scores.dtype, device=self.device)
-        start = 0
+        product, start = None, 0
         for block in self._row_blocks(scores.dtype):
             stop = start + block.shape[0]
-            product = product + xp.matrix_transpose(block) @ scores[start:stop, :]
+            part = self.xp.matrix_transpose(block) @ scores[start:stop, :]
+            product = part if product is None else product + part
             start = stop
         return product
 

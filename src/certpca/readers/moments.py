@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_vector
 
 BLOCK_BYTES = 1 << 20  # converted blocks stay in the cache, and in memory that is at hand
+COLUMN_BYTES = BLOCK_BYTES >> 4  # of a column, so that a block of what is kept by columns holds several
 LARGEST, SMALLEST = 2.0**800, 2.0**-900  # sums of squares between which no square overflows or vanishes
 SMALLEST_MEAN = 2.0**-400  # what is left of smaller deviations from a larger mean is rounding
 EXACT_ROWS = 64  # so many squares of bytes add up to less than 2^24: exact in float32
@@ -40,9 +41,29 @@ class Moments:
 @np.errstate(invalid="ignore", over="ignore", under="ignore")  # +inf and -inf in one column; huge values
 def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
     """Walk over dense data twice: means first, then squared deviations from them."""
-    xp = namespace(values)
     if code is None and is_host(values) and values.dtype.kind in "iu" and values.dtype.itemsize == 1:
         return _byte_moments(values, center=center)
+    if is_host(values) and values.flags.f_contiguous and 0 < values.shape[0] <= COLUMN_BYTES // 8:
+        width = BLOCK_BYTES // (8 * values.shape[0])
+        parts = [values[:, start : start + width] for start in range(0, max(1, values.shape[1]), width)]
+        return _side_by_side([_moments_by_rows(part, code, center=center) for part in parts])
+    return _moments_by_rows(values, code, center=center)
+
+
+def _side_by_side(parts: list[Moments]) -> Moments:
+    """Put together what is known of some columns each."""
+    if len(parts) == 1:
+        return parts[0]
+    power = np.concatenate([np.broadcast_to(part.power, part.mean.shape) for part in parts])
+    count, mean, squares, infinite = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("count", "mean", "squares", "infinite")
+    )
+    return Moments(parts[0].rows, count, mean, squares, infinite, power if power.any() else 0)
+
+
+def _moments_by_rows(values: Array, code: int | None, *, center: bool) -> Moments:
+    """Walk over blocks of rows."""
+    xp = namespace(values)
     rows, size = values.shape
     count, total = np.full(size, float(rows)), np.zeros(size)
     for block in row_blocks(values):
@@ -69,8 +90,13 @@ def dense_moments(values: Array, code: int | None, *, center: bool) -> Moments:
     odd = np.empty(0, np.intp) if ordinary else np.flatnonzero(_out_of_range(mean, squares, infinite))
     found = Moments(rows, count, mean, without_rounding(squares, reference, rows), infinite)
     width = max(1, BLOCK_BYTES // (8 * rows))
-    parts = [odd[start : start + width] for start in range(0, odd.size, width)]
-    return _amended(found, [(part, _rescaled(_host_columns(values, part), code, center=center)) for part in parts])
+    closer = []
+    for start in range(0, odd.size, width):
+        part = odd[start : start + width]
+        numbers = _host_columns(values, part)
+        if numbers.any():  # else all of them are zero, and nothing can be told better
+            closer.append((part, _rescaled(numbers, code, center=center)))
+    return _amended(found, closer)
 
 
 def _host_columns(values: Array, columns: Indices) -> Vector:

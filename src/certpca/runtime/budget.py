@@ -230,6 +230,11 @@ class Progress:
         return self._noted(self.interrupted or self.remaining <= self._set_aside + aside)
 
     @property
+    def steps_left(self) -> float:
+        """How many steps there may still be."""
+        return max(self._budget.steps - self._steps, 0)
+
+    @property
     def exhausted(self) -> bool:
         """Whether the run must end now."""
         return self._noted(self._steps >= self._budget.steps) or self.late()

@@ -29,6 +29,7 @@ REFIT_ACCURACY = 1e-7  # residual of refitted loadings; the objective is then ac
 VALUE_ACCURACY = 1e-9  # of the largest eigenvalue where a share of it is told
 ROUGH = 1e-2  # residual of an answer that may be told: its eigenvalue is then accurate to far less than that
 WALK_WIDTH = 4  # vectors of a block where reading costs more than multiplying
+FEW = 4  # vectors up to which a product costs little more than one with one
 PRODUCTS = 8  # from which leading directions of sample space are found,
 SPARE = 2.0  # and vectors multiplied for each of them
 FAR_APART = 1e-2  # smallest angle, about, of directions that a Cholesky factor makes orthonormal in single precision
@@ -331,6 +332,8 @@ def _block_krylov(
             space.keep(rotation[:, : 2 * width])
         # The defects of the Ritz pairs span the new directions of the Krylov space.
         fresh = image if space.width <= width else defect
+        if residual <= goals[0] and width > FEW:  # the first alone is still wanted
+            fresh = fresh[:, :1]
     return best
 
 

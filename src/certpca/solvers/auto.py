@@ -7,7 +7,7 @@ nothing helps, all with the same products; nearly the same ones go on as one. `e
 The search does not begin where a bound by the spectrum says that the leading eigenvector leaves next to nothing.
 
 Small matrices are formed, and searched from every feature and two eigenvectors. There it is calls that cost and not
-products, so two rounds are enough, and narrow supports are improved all together (`search/climbing.py`).
+products, so two rounds are enough, and a search for few loadings is compiled, all of it (`search/narrow`).
 
 Large data that stay in a file are walked over by every product, so there the search starts from fewer places, only the
 better quarter goes on after each round, and supports are improved on the matrix of those features that come closest to
@@ -32,9 +32,9 @@ from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
 from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidProblemError
 from certpca.runtime.limits import limits
-from certpca.search.climbing import climbed
 from certpca.search.constrained import ConstrainedSearch, Fitted
 from certpca.search.krylov import FEWER, ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
+from certpca.search.narrow import NarrowSearch
 from certpca.search.starts import EVERY_COLUMN, near_copies, scaled_columns, starting_images
 from certpca.search.swaps import SwapSearch, polished
 from certpca.search.thresholding import Race
@@ -42,7 +42,7 @@ from certpca.solvers.base import ALL_CONSTRAINTS, register
 
 ACCURACY = 1e-2  # of eigenvectors to start from,
 ACCURACY_OF_FIRST = 1e-5  # and of the first, so that its eigenvalue need not be found again
-SOLVED_EXACTLY, FEW_SAMPLES = 128, 64  # features, or samples, up to which LAPACK is quicker
+SOLVED_EXACTLY, FEW_SAMPLES = 128, 160  # features, or samples, up to which LAPACK is quicker
 FOLLOWED = 32  # starts that have a product, after what all of them capture was compared
 STARTS_FROM_FILES = 48
 FEWEST_STARTS, STARTS_FOR_EACH = 64, 16  # at least, and at most for each of the disjoint supports that there can be
@@ -106,14 +106,14 @@ class Auto:
     def _free(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
         """Search among all supports."""
         diagonal = to_vector(operator.diagonal())
-        if sparsity == 1:
-            return Candidate(top_k(diagonal, 1), Status.CONVERGED)
-        if sparsity == operator.size:
-            return Candidate(np.arange(operator.size), Status.CONVERGED)
+        if sparsity in (1, operator.size):
+            return Candidate(top_k(diagonal, sparsity), Status.CONVERGED)
         if progress.late():
             return Candidate(_of_a_column(operator, sparsity), Status.OUT_OF_BUDGET, largest_eigenvalue=math.nan)
+        if _small(operator) and sparsity <= NARROW:
+            return self._narrow(operator, sparsity, progress, rng)
         frugal = operator.cost.dear
-        few_samples = (operator.rows or operator.size) <= min(FEW_SAMPLES, operator.size // FEWER)
+        few_samples = _few_samples(operator)
         operator = operator if few_samples else _formed(operator)
         pairs = self._eigenpairs(operator, rng, progress, frugal=frugal)
         value = float(pairs.values[0])
@@ -134,14 +134,33 @@ class Auto:
         accurate = value if rough or pairs.largest_is_accurate else None
         return Candidate(winner, status, loadings, accurate, fitted=loadings is not None)
 
+    def _narrow(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
+        """Search a small matrix for few loadings."""
+        search = NarrowSearch(operator.submatrix(np.arange(operator.size)), sparsity)
+        pairs = search.leading(rng)
+        value = float(pairs.values[0])
+        if value <= 0.0:
+            return Candidate(np.arange(sparsity), Status.CONVERGED, largest_eigenvalue=0.0)
+        best = self._climbed(search, operator.size, pairs, progress)[0]
+        accurate = value if pairs.largest_is_accurate else None
+        return Candidate(best.support, ending(progress, Status.CONVERGED), best.loadings, accurate, fitted=True)
+
+    def _climbed(self, search: NarrowSearch, size: int, pairs: Eigenpairs, progress: Progress) -> list[Fitted]:
+        """Start from every feature of a small matrix; return where the best starts end, the best end first."""
+        finalists = self.finalists * self.effort
+        finalists += finalists // ONE_MORE_FOR + size // FEATURES_FOR_ONE
+        following = FOLLOWED * MORE_STARTS * self.effort
+        vectors, rounds = pairs.vectors[:, : min(self.eigenvectors, LEADING)], min(self.rounds, ROUNDS_OF_SMALL)
+        found = search.raced(vectors, following, finalists, CUT_OF_SMALL, rounds, progress)
+        return sorted(search.climbed(found, progress), key=lambda end: -end.objective)
+
     def _eigenpairs(
         self, operator: Operator, rng: np.random.Generator, progress: Progress, *, frugal: bool
     ) -> Eigenpairs:
         count, first = self.eigenvectors, ACCURACY if frugal else ACCURACY_OF_FIRST
         count = min(count, LEADING) if _small(operator) else count
-        if not operator.cost.reads and (
-            operator.size <= SOLVED_EXACTLY or count < (operator.rows or operator.size) <= FEW_SAMPLES
-        ):
+        few = operator.size <= SOLVED_EXACTLY or (_few_samples(operator) and count < (operator.rows or 0))
+        if few and not operator.cost.reads:
             return leading_eigenpairs(operator, count, method="exact")
         return leading_eigenpairs(
             operator, count, accuracy=ACCURACY, accuracy_of_first=first, rng=rng, late=progress.late
@@ -195,6 +214,9 @@ class Auto:
             among = among if among.size > sparsity else top_k(diagonal, 2 * sparsity)
             operator, diagonal = _formed(operator.restrict(among)), diagonal[among]
             pairs = replace(pairs, vectors=pairs.vectors[among])
+            if _small(operator) and sparsity <= NARROW:
+                search = NarrowSearch(operator.submatrix(np.arange(among.size)), sparsity)
+                return [among[end.support] for end in self._climbed(search, among.size, pairs, progress)]
         else:
             among = np.arange(operator.size)
         rough = operator.in_single_precision() if _small(operator) and operator.size > SOLVED_EXACTLY else operator
@@ -239,17 +261,14 @@ class Auto:
         following, finalists = FOLLOWED * self.effort * _times_more(operator), self.finalists * self.effort
         if not _small(operator):
             return Race(operator, sparsity, finalists, following)
-        more = finalists // ONE_MORE_FOR + operator.size // FEATURES_FOR_ONE if sparsity <= NARROW else 0
-        return Race(operator, sparsity, finalists + more, following, CUT_OF_SMALL)
+        return Race(operator, sparsity, finalists, following, CUT_OF_SMALL)
 
     def _improved(
         self, operator: Operator, supports: list[Indices], diagonal: Vector, progress: Progress, *, frugal: bool
-    ) -> Iterator[SwapSearch | Fitted]:
+    ) -> Iterator[SwapSearch]:
         """Improve supports in the way that suits them."""
         if frugal or operator.cost.reads:
             return self._polished_together(operator, supports, diagonal, progress)
-        if _small(operator) and supports[0].size <= NARROW:  # wide ones move by many exchanges at a time
-            return climbed(operator, np.array(supports), diagonal, progress)
         return self._polished(operator, supports, diagonal, progress)
 
     def _polished(
@@ -345,6 +364,10 @@ def _formed(operator: Operator) -> Operator:
     return ExplicitOperator(operator.submatrix(np.arange(operator.size))) if _small(operator) else operator
 
 
+def _few_samples(operator: Operator) -> bool:
+    return (operator.rows or operator.size) <= min(FEW_SAMPLES, operator.size // FEWER)
+
+
 def _small(operator: Operator) -> bool:
     return operator.size <= EVERY_COLUMN and not operator.cost.reads
 
@@ -359,6 +382,11 @@ class _Untold:
     def exhausted(self) -> bool:
         """Whether to end."""
         return self._progress.exhausted
+
+    @property
+    def steps_left(self) -> float:
+        """How many steps there may still be."""
+        return self._progress.steps_left
 
     @property
     def cut_short(self) -> bool:
