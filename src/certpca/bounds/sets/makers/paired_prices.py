@@ -3,6 +3,8 @@
 Where features are hundreds the trees of the other makers do not come far; where they are fewer they do better.
 """
 
+import math
+
 import numpy as np
 
 from certpca.bounds.sets.counts.blocks import contested_blocks
@@ -17,7 +19,9 @@ KINDS = ("priced-trees", "matrix-prices")
 KIND_OF = {"disjoint": "priced-trees", "orthogonal": "matrix-prices"}
 PROOF = 0.05  # time to prove a search, as a share of the search
 FROM = 200  # features
-MARGIN = 1.5  # of the time that a tree takes to prove, as the first one took
+PATIENCE = 10.0  # times what the descent took, for which features are counted where there is no limit
+MARGIN = 1.5  # of the time that a tree takes to prove, as the first one took,
+EVALUATED = 0.005  # or as a share of the descent: some evaluations
 BEYOND = 0.1  # of the gap that is asked for, by which the bound is better than that, for what rounding adds
 
 
@@ -41,15 +45,16 @@ def make(search: SetSearch) -> None:
     target = search.objective / (1 - (1 - BEYOND) * search.goal.target_gap)
     inner = PairedSearch(matrix, search.sparsities, loadings, late, apart=search.problem == "disjoint")
     inner.run(target)
-    begin = progress.seconds
+    found = progress.seconds
     if search.improves(inner.bound):
         tree, evidence = inner.certificate()
         search.offer(search.proved(KIND_OF[search.problem], evidence, tree))
     if search.problem == "disjoint" and not search.finished():
-        walked = MARGIN * (progress.seconds - begin) / len(inner.at.kinds)
+        walked = MARGIN * max((progress.seconds - found) / len(inner.at.kinds), EVALUATED * (found - begin))
+        until = math.inf if progress.timed else progress.seconds + PATIENCE * (found - begin)
 
         def hurried(trees: int) -> bool:
-            return progress.exhausted or progress.late(walked * trees)
+            return progress.exhausted or progress.seconds > until or progress.late(walked * trees)
 
         counting = CountSearch(inner, search.sparsities, contested_blocks(matrix, loadings), target, hurried)
         counting.run(lambda bound: progress.tick(search.objective, bound))
