@@ -1,14 +1,18 @@
 """Sums of the largest shares, where it is counted how many features of each block a support has."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from certpca import CertificateError
+from certpca.checker import examine
 from certpca.checker.component_parts import Block, Kind, Part, blocks_of, counted, whole
 from certpca.checker.counted_sums import Counts, largest_counted, largest_counted_total
 from certpca.checker.pair_shares import largest_total
+from certpca.results.certificate import Source
+from tests.attacks.test_set_certificates import certificate_of
 
 
 def supports_of(size: int, most: int, counts: Counts) -> list[tuple[int, ...]]:
@@ -81,15 +85,17 @@ def test_components_that_are_alike_are_split_by_how_many_have_more() -> None:
         [(2, 3), (0, 1), (0, 1)],
         [(2, 3), (2, 3), (0, 1)],
     ]
-    assert parts[2].limits(parts[2].kinds[2], BLOCKS) == [(0, 1), (0, 2)]
-    assert parts[2].limits(parts[2].kinds[0], BLOCKS) == [(2, 3), (0, 2)]
+    needed = parts[2].needed(BLOCKS)
+    assert needed == [4, 0]
+    assert parts[2].kinds[2].limits(needed, BLOCKS) == [(0, 1), (0, 2)]
+    assert parts[2].kinds[0].limits(needed, BLOCKS) == [(2, 3), (0, 1)]
     assert parts[2].possible(BLOCKS)
 
 
 def test_what_others_must_have_is_left_to_none() -> None:
     part = counted(WHOLE, {"block": 0, "of": 0, "above": 1, "into": [1, 2, 3]}, BLOCKS)[2]
     nested = counted(part, {"block": 0, "of": 0, "above": 2, "into": [1, 2]}, BLOCKS)  # two times three are six of five
-    assert nested[1].limits(nested[1].kinds[2], BLOCKS)[0] == (0, 0)
+    assert nested[1].kinds[2].limits(nested[1].needed(BLOCKS), BLOCKS)[0] == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -130,3 +136,31 @@ def test_blocks_share_no_feature_and_are_numbered() -> None:
         blocks_of({"block0": first, "block1": {"features": np.array([1, 2])}}, 3)
     with pytest.raises(CertificateError, match="numbered from zero"):
         blocks_of({"block1": first}, 3)
+
+
+def test_blocks_are_not_too_many() -> None:
+    many = {f"block{number}": {"features": np.array([number])} for number in range(65)}
+    with pytest.raises(CertificateError, match="more than 64 blocks"):
+        blocks_of(many, 100)
+
+
+def test_parts_that_are_impossible_need_no_evidence() -> None:
+    """Two components have two features each of a block of three: nobody need say what that costs."""
+    matrix = np.diag([3.0, 2.0, 2.0, 1.0])
+    source = Source("matrix", matrix)
+    leaf = {"leaf": 0, "slots": [[[{"leaf": "list"}]]] * 2}
+    tree: list[dict[str, object]] = [
+        {"block": 0, "of": 0, "above": 1, "into": [1, 2, 3]},
+        {"leaf": 0, "slots": [[[{"leaf": "list"}]]]},
+        leaf,
+        {"leaf": 9},
+    ]
+    evidence = {
+        "block0_features": np.array([0, 1, 2]),
+        "leaf0_prices": np.zeros(4),
+        **{f"leaf0_slot{slot}_scale": np.float64(1.0) for slot in range(2)},
+    }
+    draft = certificate_of(source, "priced-trees", "disjoint", (2, 2), tree, evidence)
+    assert examine(draft, source).upper_bound >= 5.0
+    with pytest.raises(CertificateError):
+        examine(replace(draft, tree=[*tree[:2], {"leaf": 9}, tree[3]]), source)

@@ -12,6 +12,8 @@ import numpy as np
 
 from certpca.checker.numbers import Vector, gamma, indices_of, require
 
+MOST_BLOCKS = 64
+
 Block = frozenset[int]
 
 
@@ -22,6 +24,14 @@ class Kind(NamedTuple):
     has: Block
     may: Block
     counts: tuple[tuple[int, int], ...] = ()  # at least and at most
+
+    def limits(self, needed: Sequence[int], blocks: Sequence[Block]) -> list[tuple[int, int]]:
+        """Return these counts where all components together need so many of each block."""
+        taken = sum(least for least, _ in self.counts)
+        return [
+            (least, min(most, len(block) - (all_of_them - least), self.sparsity - (taken - least)))
+            for block, all_of_them, (least, most) in zip(blocks, needed, self.counts, strict=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +49,8 @@ class Part:
 
     def without(self, features: Block) -> "Part":
         """Bar all components from some features."""
-        return replace(self, kinds=tuple(kind._replace(may=kind.may - features) for kind in self.kinds))
+        barred = {kind: kind._replace(may=kind.may - features) for kind in set(self.kinds)}
+        return replace(self, kinds=tuple(barred[kind] for kind in self.kinds))
 
     def given(self, feature: int, component: int) -> "Part":
         """Give a feature to a component."""
@@ -47,22 +58,16 @@ class Part:
         kinds[component] = kinds[component]._replace(has=kinds[component].has | {feature})
         return replace(self, kinds=tuple(kinds))
 
-    def limits(self, kind: Kind, blocks: Sequence[Block]) -> list[tuple[int, int]]:
-        """Return how many of each block components of a kind have, as the others leave them no more."""
-        found = []
-        for number, (block, (least, most)) in enumerate(zip(blocks, kind.counts, strict=True)):
-            taken = sum(other.counts[number][0] for other in self.kinds)
-            found.append((least, min(most, len(block) - (taken - least))))
-        return found
+    def needed(self, blocks: Sequence[Block]) -> list[int]:
+        """Return how many of each block components have at least, all together."""
+        return [sum(kind.counts[number][0] for kind in self.kinds) for number in range(len(blocks))]
 
     def possible(self, blocks: Sequence[Block]) -> bool:
         """Whether components can have as many as they must."""
-        for kind in self.kinds:
-            limits = self.limits(kind, blocks)
-            fits = len(kind.has) <= kind.sparsity and sum(least for least, _ in limits) <= kind.sparsity
-            if not fits or any(least > most for least, most in limits):
-                return False
-        return True
+        room = all(needed <= len(block) for needed, block in zip(self.needed(blocks), blocks, strict=True))
+        return room and all(
+            max(len(kind.has), sum(least for least, _ in kind.counts)) <= kind.sparsity for kind in set(self.kinds)
+        )
 
 
 def whole(sparsities: Sequence[int], size: int, blocks: int) -> Part:
@@ -72,8 +77,9 @@ def whole(sparsities: Sequence[int], size: int, blocks: int) -> Part:
 
 
 def blocks_of(evidence: Mapping[str, Mapping[str, Any]], size: int) -> list[Block]:
-    """Read blocks of features, which have none in common."""
+    """Read blocks of features, which are not empty and have none in common."""
     named = [part for part, arrays in evidence.items() if part.startswith("block") and "features" in arrays]
+    require(len(named) <= MOST_BLOCKS, f"it counts features of more than {MOST_BLOCKS} blocks")
     blocks: list[Block] = []
     for number in range(len(named)):
         require(f"block{number}" in named, "its blocks are not numbered from zero")
@@ -87,6 +93,7 @@ def given_away(part: Part, record: Mapping[str, Any]) -> list[Part]:
     """Give a feature to none, and to a component of each kind that may have it."""
     feature, into = record["split"], _into(part, record)
     require(type(feature) is int and feature in part.free, "a split is not on a free feature")
+    require(len(into) <= len(part.kinds), "a split is malformed")
     needed = {kind for kind in part.kinds if len(kind.has) < kind.sparsity and feature in kind.may}
     needed -= {part.kinds[component] for component, _ in into}
     require(not needed, "a split leaves out a component")
@@ -105,12 +112,16 @@ def counted(part: Part, record: Mapping[str, Any], blocks: Sequence[Block]) -> l
     alike = [place for place, kind in enumerate(part.kinds) if kind == own]
     require(isinstance(into, list) and len(into) <= len(alike) + 1, "a split is malformed")
 
+    def with_counts(count: tuple[int, int]) -> Kind:
+        counts = (*own.counts[:block], count, *own.counts[block + 1 :])
+        return Kind(own.sparsity, own.has, own.may, counts)
+
+    more, fewer = with_counts((above + 1, most)), with_counts((least, above))
+
     def having(many: int) -> Part:
         kinds = list(part.kinds)
         for order, place in enumerate(alike):
-            counts = list(own.counts)
-            counts[block] = (above + 1, most) if order < many else (least, above)
-            kinds[place] = own._replace(counts=tuple(counts))
+            kinds[place] = more if order < many else fewer
         return replace(part, kinds=tuple(kinds))
 
     # The more of them have more than that, the more of the block is needed.

@@ -3,7 +3,10 @@
 The shares are not below zero here: a place may stay empty, so what is below zero is left out. Of every block the
 largest that it must give are taken, and then the largest of all that are left and that it may give. That is the most:
 so many of a block are worth no more than as many of its largest, and beyond those that it must give there are as many
-places as the budget leaves.
+places as the budget leaves. Where blocks must give more than that, or more than they have, there is no such support,
+and any number bounds it.
+
+The sums may pass over what is not a number, or infinite; who calls this adds an allowance that does not.
 """
 
 from dataclasses import dataclass
@@ -35,7 +38,7 @@ def largest_counted(values: Vector, budget: int, counts: Counts) -> Vector:
     """Return for each row of values the most that so many of them add up to."""
     total, left = np.zeros(values.shape[0]), []
     for block, (least, most) in enumerate(zip(counts.least, counts.most, strict=True)):
-        ordered = _largest(values[:, counts.labels == block], min(int(most), budget))
+        ordered = _largest(values[:, counts.labels == block], int(max(least, most)))
         total += ordered[:, :least].sum(axis=1)
         left.append(ordered[:, least:])
     return np.asarray(total + largest_sum(np.hstack(left), max(budget - int(counts.least.sum()), 0)))

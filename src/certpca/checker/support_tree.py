@@ -35,7 +35,7 @@ supports as well.
 Non-negative loadings. For x ≥ 0 and N ≥ 0 entrywise, xᵀAx ≤ xᵀ(A + N)x: the tree may be about A + N (`raised`), and
 the leaf "raised" bounds by λ_max of all features of the node with an N of its own.
 
-Proof: docs/mathematics.md, 8.1 to 8.4, 17.2 and 17.3.
+Proof: docs/mathematics.md, 8.1 to 8.4, 8.6, 17.2 and 17.3.
 
 Allowance. All bounds are for the computed matrix on the features at hand; its distance from the exact one in norm is
 added at the end. Each C_ij rounds a few times and T has at most k² of them: γ_{4|N|}k² max|C_ij|. Eigenvalues are
@@ -246,6 +246,7 @@ class SupportTree:
         if self.counts is None:
             return largest_total(shares, node.inside.size, budget, fewer=self.fewer)
         require(self.fewer, "features of blocks are counted where no place may stay empty")
+        self.prepared.work.spend(20.0 * shares.size + 1e4 * self.counts.least.size**2)
         return largest_counted_total(shares, node.inside.size, budget, self.counts.less(node.inside).on(node.free))
 
     # --- bounds -------------------------------------------------------------------------------------------------

@@ -1682,7 +1682,7 @@ def priced_trees(problem: Problem, claim: SetClaim) -> int:
                 stack.append((y, [*lost[:t], lost[t]._replace(has=lost[t].has | {i}), *lost[t + 1 :]], cost))
             continue
         leaf, slots = whole(node.get("leaf"), 0, NODES, "leaf"), node.get("slots")
-        if any(len(x.has) > x.sparsity for x in kinds) or not enough(kinds, blocks):
+        if not enough(kinds, blocks):
             continue
         part = claim.evidence.part(f"leaf{leaf}")
         worst = max(worst, moved + priced_leaf(problem, part, slots, kinds, rest, blocks))
@@ -1703,13 +1703,15 @@ def blocks_of(problem: Problem, evidence: Evidence) -> list[frozenset[int]]:
     blocks: list[frozenset[int]] = []
     while evidence.has(f"block{len(blocks)}_features"):
         blocks.append(frozenset(evidence.indices(f"block{len(blocks)}_features", problem.size)))
+    named = sum(name.startswith("block") for name in evidence.names())
+    require(named == len(blocks) <= 64 and all(blocks), "blocks are empty, too many, or not numbered from zero")
     require(len({i for x in blocks for i in x}) == sum(map(len, blocks)), "blocks have features in common")
     return blocks
 
 
 def enough(kinds: list[Kind], blocks: list[frozenset[int]]) -> bool:
     """Say whether components can have as many of each block as they must."""
-    fits = all(sum(low for low, _ in x.counts) <= x.sparsity for x in kinds)
+    fits = all(max(len(x.has), sum(low for low, _ in x.counts)) <= x.sparsity for x in kinds)
     return fits and all(sum(x.counts[b][0] for x in kinds) <= len(block) for b, block in enumerate(blocks))
 
 

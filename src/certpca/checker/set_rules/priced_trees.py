@@ -14,8 +14,9 @@ are orthogonal: then A − M takes the place of A, and tr M is added. The tree i
 the whole:
 
     {"split": i, "none": m, "into": [[t, n], …]}   Feature i is free. It goes to no component (part m), or to component
-                                                   t (part n). Components with the same k, I and R are alike, so one of
-                                                   them is enough; full ones, and those that may not have i, take none.
+                                                   t (part n). Components with the same k, I, R and counts are alike,
+                                                   so one of them is enough; full ones, and those that may not have i,
+                                                   take none.
     {"split": i, "twins": […], "none": m, "into": [[t, n]]}
                                                    Each R_s has all of i and its twins, or none, and R_t has them. Where
                                                    a component like t has one of these, it may be t that has i (part n),
@@ -44,7 +45,7 @@ from typing import Any
 
 import numpy as np
 
-from certpca.checker.component_parts import Block, Part, blocks_of, counted, exchanged, given_away, whole
+from certpca.checker.component_parts import Block, Kind, Part, blocks_of, counted, exchanged, given_away, whole
 from certpca.checker.counted_sums import Counts
 from certpca.checker.data import Prepared
 from certpca.checker.numbers import Vector, array_of, gamma, require
@@ -85,6 +86,7 @@ def prove(prepared: Prepared, certificate: SetCertificate, objective: float) -> 
         record = tree[part.number]
         require(isinstance(record, Mapping), "its tree is malformed")
         if "block" in record:
+            prepared.work.spend(100.0 * len(part.kinds) * (len(part.kinds) + len(blocks)))
             stack.extend(counted(part, record, blocks))
             continue
         if "twins" in record:
@@ -96,6 +98,9 @@ def prove(prepared: Prepared, certificate: SetCertificate, objective: float) -> 
             continue
         number = record["leaf"]
         require(type(number) is int, "a leaf of its tree is malformed")
+        prepared.work.spend(100.0 * len(part.kinds) * (len(blocks) + 1))
+        if not part.possible(blocks):
+            continue  # there are no such components
         bound = _leaf(prepared, dense, part, blocks, evidence.get(f"leaf{number}", {}), record["slots"])
         require(bound >= 0, "a bound in its tree is not a number")  # max would pass over NaN
         worst = max(worst, bound)
@@ -122,11 +127,10 @@ def _leaf(
     require(priced == ("shift" in evidence), "a leaf has directions, or a shift, and not both")
     own = remaining(prepared, evidence, dense) if priced else Remaining(dense, 0.0, 0.0)
     total = largest = float(prices.sum()) + part.exchanged + own.paid
-    if not part.possible(blocks):
-        return 0.0  # there are no such components
+    needed = part.needed(blocks)
     for number, (kind, tree) in enumerate(zip(slots, trees, strict=True)):
         slot = arrays.get(f"slot{number}", {})
-        counts = _counts(part.limits(kind, blocks), kind.sparsity, blocks, prepared.size)
+        counts = _counts(kind, needed, blocks, prepared.size)
         walked = SupportTree(prepared, slot, kind.sparsity, prices, own.dense, of_data=not priced, counts=counts)
         walked.walk(tree, np.array(sorted(kind.has), dtype=np.intp), np.array(sorted(kind.may), dtype=np.intp))
         total += part.kinds.count(kind) * (walked.bound - own.shift)
@@ -136,13 +140,14 @@ def _leaf(
     return max(bound, 0.0)  # no components capture less
 
 
-def _counts(limits: Sequence[tuple[int, int]], sparsity: int, blocks: Sequence[Block], size: int) -> Counts | None:
-    """Say how many features of each block a component has, and of those in none."""
+def _counts(kind: Kind, needed: Sequence[int], blocks: Sequence[Block], size: int) -> Counts | None:
+    """Say how many features of each block a component has, where others must have theirs, and of those in none."""
     if not blocks:
         return None
     labels = np.full(size, len(blocks))
     for number, block in enumerate(blocks):
         labels[list(block)] = number
-    least = [low for low, _ in limits]
-    most = [min(high, sparsity - sum(least) + low) for low, high in limits]
-    return Counts(labels, np.array([*least, 0]), np.array([*most, sparsity - sum(least)]))
+    limits = kind.limits(needed, blocks)
+    places = kind.sparsity - sum(low for low, _ in limits)  # for features of no block
+    least, most = np.array([*limits, (0, places)]).T
+    return Counts(labels, least, most)
