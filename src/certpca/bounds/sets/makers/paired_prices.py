@@ -20,8 +20,7 @@ KIND_OF = {"disjoint": "priced-trees", "orthogonal": "matrix-prices"}
 PROOF = 0.05  # time to prove a search, as a share of the search
 FROM = 200  # features
 PATIENCE = 10.0  # times what the descent took, for which features are counted where there is no limit
-MARGIN = 1.5  # of the time that a tree takes to prove, as the first one took,
-EVALUATED = 0.005  # or as a share of the descent: some evaluations
+MARGIN = 1.5  # of the time that a tree takes to prove, as the first one took
 BEYOND = 0.1  # of the gap that is asked for, by which the bound is better than that, for what rounding adds
 
 
@@ -32,7 +31,10 @@ def applies(search: SetSearch) -> bool:
 
 
 def make(search: SetSearch) -> None:
-    """Descend, and let the result be proved; then count features of blocks for which components compete."""
+    """Descend, and let the result be proved; then count features of blocks for which components compete.
+
+    Where trees did better at a glance, they have what time is left.
+    """
     operator, progress = on_host(search.operator), search.progress
     matrix, begin = operator.submatrix(np.arange(operator.size)), progress.seconds
 
@@ -45,12 +47,12 @@ def make(search: SetSearch) -> None:
     target = search.objective / (1 - (1 - BEYOND) * search.goal.target_gap)
     inner = PairedSearch(matrix, search.sparsities, loadings, late, apart=search.problem == "disjoint")
     inner.run(target)
-    found = progress.seconds
-    if search.improves(inner.bound):
+    found, better = progress.seconds, search.improves(inner.bound)
+    if better:
         tree, evidence = inner.certificate()
         search.offer(search.proved(KIND_OF[search.problem], evidence, tree))
-    if search.problem == "disjoint" and not search.finished():
-        walked = MARGIN * max((progress.seconds - found) / len(inner.at.kinds), EVALUATED * (found - begin))
+    if better and search.problem == "disjoint" and not search.finished():
+        walked = MARGIN * (progress.seconds - found) / len(inner.at.kinds)
         until = math.inf if progress.timed else progress.seconds + PATIENCE * (found - begin)
 
         def hurried(trees: int) -> bool:
