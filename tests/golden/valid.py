@@ -265,37 +265,35 @@ def priced_ways(values: np.ndarray) -> SetCertificate:
         for slot in range(2):
             own = arrays if (leaf, slot) == (0, 0) else {"scale": arrays["scale"]}
             evidence |= within(f"leaf{leaf}_slot{slot}", own)
-    draft = replace(plain, evidence=evidence, tree=tree, upper_bound=np.inf)
-    proof = examine(draft, covariance(values))
-    return replace(draft, upper_bound=proof.claimable * (1 + ROUNDED_UP), objective=proof.objective)
+    return _proved(plain, values, tree, evidence)
 
 
 def priced_directions(values: np.ndarray) -> SetCertificate:
     """Return prices of features and of directions in one leaf."""
     plain = _set("priced-trees", 2, [3, 2], "disjoint")(values)
     assert isinstance(plain, SetCertificate)
-    loadings = np.zeros((values.shape[1], 2))
-    for column, support, own in zip(loadings.T, plain.supports, plain.loadings, strict=True):
-        column[support] = own
-    search = PairedSearch(exact_matrix(covariance(values)), (3, 2), loadings, lambda: False, apart=True)
-    search.run(0.0)
-    return _proved(plain, values, *search.certificate())
+    return _proved(plain, values, *_descended(plain, values).certificate())
 
 
 def priced_counts(values: np.ndarray) -> SetCertificate:
     """Return parts by how many of two blocks components have."""
     plain = _set("priced-trees", 2, [3, 3], "disjoint")(values)
     assert isinstance(plain, SetCertificate)
-    loadings = np.zeros((values.shape[1], 2))
-    for column, support, own in zip(loadings.T, plain.supports, plain.loadings, strict=True):
-        column[support] = own
-    whole = PairedSearch(exact_matrix(covariance(values)), (3, 3), loadings, lambda: False, apart=True)
-    whole.run(0.0)
+    whole = _descended(plain, values)
     contested = np.sort(np.concatenate(plain.supports))
     rest = np.setdiff1d(np.arange(values.shape[1]), contested)
     search = CountSearch(whole, (3, 3), [contested[:4], rest[:2]], 0.0, lambda trees: trees > 7)
     search.run(lambda bound: None)
     return _proved(plain, values, *search.certificate())
+
+
+def _descended(plain: SetCertificate, values: np.ndarray) -> PairedSearch:
+    loadings = np.zeros((values.shape[1], len(plain.supports)))
+    for column, support, own in zip(loadings.T, plain.supports, plain.loadings, strict=True):
+        column[support] = own
+    search = PairedSearch(exact_matrix(covariance(values)), plain.sparsities, loadings, lambda: False, apart=True)
+    search.run(0.0)
+    return search
 
 
 def _proved(plain: SetCertificate, values: np.ndarray, tree: Any, evidence: dict[str, Any]) -> SetCertificate:
