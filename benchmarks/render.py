@@ -149,7 +149,7 @@ def gaps() -> str | None:
     lines = [
         f"**{good} of {len(real) + len(failed)} on real data within 1 %** "
         f"with a limit of {rows[0]['limit']:.0f} s on two cores "
-        f"({found['machine']['processor']}, two threads, {found['machine']['cores']} cores, several cases at a time).",
+        f"({', '.join(sorted({row['processor'] for row in rows}))}, two threads, several cases at a time).",
         "",
         "| data | samples × features | k | proved gap | certificate | seconds | verify s | GiB |",
         "|---|---|--:|--:|---|--:|--:|--:|",
@@ -191,15 +191,16 @@ def other_limits() -> str | None:
     found, packed = _results("gaps"), _results("packed_certify")
     known = {(row["data"], row["sparsity"]): row for row in (found or {}).get("goals", []) if "gap" in row}
     lines = [
-        "| data | k | limit s | gap aimed at | proved gap | certificate | seconds | verify s | GiB |",
-        "|---|--:|--:|--:|--:|---|--:|--:|--:|",
+        "| data | k | limit s | gap aimed at | proved gap | certificate | seconds | verify s | GiB | processor |",
+        "|---|--:|--:|--:|--:|---|--:|--:|--:|---|",
     ]
     for goal in GOALS:
         row = known.get((goal.data, goal.sparsity))
         if row is not None:
             lines.append(
                 f"| {row['data']} | {row['sparsity']:,} | {row['limit']:.0f} | {goal.gap:.1%} | {_gap(row)} "
-                f"| `{row['kind']}` | {row['seconds']:.1f} | {row['verify_seconds']:.1f} | {row['peak_gib']:.1f} |"
+                f"| `{row['kind']}` | {row['seconds']:.1f} | {row['verify_seconds']:.1f} | {row['peak_gib']:.1f} "
+                f"| {row['processor']} |"
             )
     if packed is not None:
         checked = f"{packed['verify_seconds']:.0f}" if "verify_seconds" in packed else "–"
@@ -207,7 +208,7 @@ def other_limits() -> str | None:
         lines.append(
             f"| {shape} | {packed['sparsity']:,} | none | 3.0% "
             f"| {_gap(packed)} | `{packed['kind']}` | {packed['seconds']:.0f}, {packed['walks']:.0f} walks | {checked} "
-            f"| {packed['peak_gib']:.1f} |"
+            f"| {packed['peak_gib']:.1f} | {packed['machine']['processor']} |"
         )
     return "\n".join(lines) if len(lines) > 2 else None
 
