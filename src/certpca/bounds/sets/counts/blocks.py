@@ -5,6 +5,7 @@ import numpy as np
 from certpca.runtime.arrays import Indices, Vector
 
 DRAWN = 0.6  # share of the least pull on a feature of a component that another one is counted from
+MOST = 16  # blocks: fewer than a certificate may have
 OWN = 0.5  # share of the features of a component from which on it is of a block
 
 
@@ -17,13 +18,13 @@ def contested_blocks(matrix: Vector, loadings: Vector) -> list[Indices]:
     pull, held = np.abs(matrix @ loadings), loadings != 0
     order = np.argsort(-(loadings * (matrix @ loadings)).sum(axis=0), kind="stable")
     taken = np.zeros(matrix.shape[0], dtype=bool)
-    blocks = []
+    blocks: list[Indices] = []
     for component in order:
         own, mine = held[:, component], pull[:, component]
         block = (mine >= DRAWN * mine[own].min()) & ~taken
         others = (held & block[:, None]).sum(axis=0) < OWN * held.sum(axis=0)
         block &= ~(held & others & (pull > mine[:, None])).any(axis=1)
-        if (own & taken).sum() < OWN * own.sum() and block.sum() > own.sum():
+        if len(blocks) < MOST and (own & taken).sum() < OWN * own.sum() and block.sum() > own.sum():
             blocks.append(np.flatnonzero(block))
             taken |= block
     return blocks
