@@ -12,8 +12,10 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,8 @@ import certpca
 
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 MOST = 1.05  # times the time of one thread
+KEPT = "CERTPCA_KEPT"  # names the folder of the certificates that are verified, which all runs share
+RESULTS = CHECKOUT / "benchmarks" / "results" / "threads.json"
 
 
 def _data(name: str) -> Any:
@@ -58,8 +62,10 @@ def _certify(name: str, sparsity: int) -> Callable[[], Callable[[], object]]:
 
 def _verify(name: str, sparsity: int) -> Callable[[], Callable[[], object]]:
     def prepared() -> Callable[[], object]:
-        data = _data(name)
-        certificate = certpca.certify(data, sparsity, time_limit=20.0, missing="mean")
+        data, file = _data(name), Path(os.environ[KEPT]) / f"{name} {sparsity}.json"
+        if not file.exists():  # with other threads a limit may end at another kind
+            certpca.save_certificate(certpca.certify(data, sparsity, time_limit=20.0, missing="mean"), file)
+        certificate = certpca.load_certificate(file)
         return lambda: certpca.verify(certificate, data)
 
     return prepared
@@ -106,7 +112,16 @@ def main() -> None:
     if asked.job:
         print(seconds_of(asked.job))
         return
-    start, rows = facts(), list[dict[str, Any]]()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ[KEPT] = folder
+        _compare(asked)
+
+
+def _compare(asked: argparse.Namespace) -> None:
+    start, rows = facts(), dict[str, dict[str, Any]]()
+    if asked.only and RESULTS.exists():
+        known = json.loads(RESULTS.read_text())
+        rows = {row["job"]: row for row in known["rows"] if known["machine"]["source"] == start["source"]}
     for job in JOBS:
         if asked.only and not any(part in job for part in asked.only):
             continue
@@ -115,11 +130,12 @@ def main() -> None:
             for single, taken in times.items():
                 taken.append(_in_a_process(job, one=single))
         one, default = min(times[True]), min(times[False])
-        rows.append({"job": job, "one": one, "default": default, "ratio": default / one})
-        print(json.dumps(rows[-1]), flush=True)
-    met = all(row["ratio"] <= MOST for row in rows)
+        rows[job] = {"job": job, "one": one, "default": default, "ratio": default / one}
+        print(json.dumps(rows[job]), flush=True)
+    found = [rows[job] for job in JOBS if job in rows]
+    met = all(row["ratio"] <= MOST for row in found)
     print(f"at most {MOST} x one thread: {'met' if met else 'MISSED'}")
-    print(f"-> {write_results('threads', start, {'most': MOST, 'met': met, 'rows': rows})}")
+    print(f"-> {write_results('threads', start, {'most': MOST, 'met': met, 'rows': found})}")
     if not met:
         sys.exit(1)
 
