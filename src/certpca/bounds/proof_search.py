@@ -53,6 +53,7 @@ class ProofSearch:
     dual: tuple[DualProblem, DualPoint] | None = None
     screening: Screening | None = None
     pairs_tried: bool = False  # whatever came of it
+    grown: set[str] = field(default_factory=set)  # kinds of trees that have grown, as far as they would
     over: bool = False  # no other maker need try
 
     @property

@@ -1,5 +1,7 @@
 """When to give up on a bound: more time would hardly help."""
 
+from collections.abc import Sequence
+
 from certpca.results.certificate import share_lost
 from certpca.runtime.budget import Progress
 from certpca.runtime.limits import limits
@@ -22,17 +24,18 @@ class Stall:
 
     def over(self, objective: float, upper_bound: float) -> bool:
         """Note where the search stands, and say whether it should end."""
-        now = self._progress.seconds - self._begin
-        gap = share_lost(objective, upper_bound)
-        self._seen.append((now, gap))
-        since = [(at, wide) for at, wide in self._seen if at >= (1 - SLICE) * now]
-        earlier = next((wide for at, wide in reversed(self._seen) if at < (1 - SLICE) * now), None)
-        if (
-            now < limits().patience
-            or len(since) < STEPS
-            or earlier is None
-            or not gap > (1 - limits().least_progress) * earlier
-        ):
+        self._seen.append((self._progress.seconds - self._begin, share_lost(objective, upper_bound)))
+        if not stalled(self._seen):
             return False
         self._progress.stalled = True
         return True
+
+
+def stalled(seen: Sequence[tuple[float, float]]) -> bool:
+    """Say whether a bound should be given up, of which these are seconds so far and the gap then, after each step."""
+    now, gap = seen[-1]
+    since = [at for at, _ in seen if at >= (1 - SLICE) * now]
+    earlier = next((wide for at, wide in reversed(seen) if at < (1 - SLICE) * now), None)
+    if now < limits().patience or len(since) < STEPS or earlier is None:
+        return False
+    return gap > (1 - limits().least_progress) * earlier

@@ -104,7 +104,7 @@ def test_a_run_that_was_killed_makes_the_same_tree(steps, tmp_path, monkeypatch)
     with at_most_threads(1):
         with watched(monkeypatch, kill), pytest.raises(Killed):
             certified(TIGHT, checkpoint=folder)
-        assert (tmp_path / "states" / "proof.counts.npz").exists()
+        assert (tmp_path / "states" / "proof.trees.npz").exists()
         again = certified(TIGHT, checkpoint=tmp_path / "states")
     assert again.tree == branched().tree
     assert again.upper_bound == pytest.approx(branched().upper_bound, rel=1e-4)  # features are in single precision

@@ -240,10 +240,10 @@ def test_pickles_are_not_read(states: Checkpoint, tmp_path: Path) -> None:
 
 
 def test_missing_file_that_another_refers_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    RUNS["cover"](checkpoint=tmp_path, listener=lambda step: "proof.cover" not in names_in(tmp_path))
-    (tmp_path / "proof.cover-kept-0.npz").unlink()
+    RUNS["cover"](checkpoint=tmp_path, listener=lambda step: "proof.regions" not in names_in(tmp_path))
+    (tmp_path / "proof.regions-kept-0.npz").unlink()
     with pytest.raises(
-        DataFileError, match=r"proof\.cover\.npz' .* is damaged \(what it refers to is missing\); remove the folder"
+        DataFileError, match=r"proof\.regions\.npz' .* is damaged \(what it refers to is missing\); remove the folder"
     ):
         RUNS["cover"](checkpoint=tmp_path)
 
@@ -297,7 +297,7 @@ def test_disk_that_fills_up_keeps_the_old_states(tmp_path: Path) -> None:
         with pytest.warns(RuntimeWarning, match="No space left on device"):
             assert_as_if_uninterrupted(RUNS["cover"](checkpoint=every_step(tmp_path)), "cover")
     assert {"search.candidate", "proof.levels"} <= names_in(tmp_path)
-    assert "proof.cover" not in names_in(tmp_path)
+    assert "proof.regions" not in names_in(tmp_path)
     assert_as_if_uninterrupted(RUNS["cover"](checkpoint=tmp_path), "cover")
 
 

@@ -40,7 +40,7 @@ def work(name: str, folder: Path, *way: str) -> "subprocess.Popen[bytes]":
 @pytest.mark.parametrize(
     ("name", "state", "steps"),
     [
-        ("cover", "proof.cover", "3"),
+        ("cover", "proof.regions", "3"),
         ("shrunk", "proof.shrunk", "4"),
         ("tree", "proof.tree", "2"),
         ("branch-and-bound", "search.tree", "3"),
@@ -170,7 +170,7 @@ def test_time_limit_is_for_each_run_and_seconds_add_up(tmp_path: Path) -> None:
 
 def test_less_time_does_not_make_the_bound_worse(tmp_path: Path) -> None:
     def until_the_cover(step: certpca.Step) -> bool:
-        return "proof.cover" not in names_in(tmp_path)
+        return "proof.regions" not in names_in(tmp_path)
 
     first = RUNS["cover"](checkpoint=tmp_path, listener=until_the_cover)
     second = RUNS["cover"](checkpoint=tmp_path, listener=lambda step: False)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from certpca.bounds.l0_dual.row_blocks import half_gram
+from certpca.bounds.l0_dual.row_blocks import gram_of
 from certpca.bounds.l0_dual.secular import dual_rows, secular, squares_by_group
 from certpca.runtime.arrays import Array, Vector, namespace, to_vector
 
@@ -29,7 +29,7 @@ def solved(panel: Array, guess: Array | Solved, weights: Array, level: float) ->
 def dual_sums(
     panel: Array, found: Solved, weights: Array, level: float, edges: Vector | None, *, reuse: bool
 ) -> tuple[Array, Array]:
-    """Return Σ Y_i (see `half_gram`) and the sums of Z_i² over groups of features with log θ between edges.
+    """Return Σ Y_i and the sums of Z_i² over groups of features with log θ between edges.
 
     `reuse`: the panel is not needed again and may be written over.
     """
@@ -37,7 +37,7 @@ def dual_sums(
     if not reuse and isinstance(panel, np.ndarray):
         panel = panel.copy()
     dual = dual_rows(panel, weights, level, theta, norm)
-    return half_gram(dual), _squares(dual, to_vector(theta), edges)
+    return gram_of(dual), _squares(dual, to_vector(theta), edges)
 
 
 def _squares(dual: Array, theta: Vector, edges: Vector | None) -> Array:

@@ -180,10 +180,5 @@ def _moved(xp: Any, basis: Array, root: Array, step: Array) -> tuple[Array, Arra
     """Return the eigenvectors and eigenvalues of L(I + E/2)²Lᵀ, scaled to trace one."""
     factor = root[:, None] * step / 2 + diagonal_matrix(xp, root)
     square = factor @ xp.matrix_transpose(factor)
-    if isinstance(square, np.ndarray):
-        from scipy.linalg import eigh
-
-        weights, turn = eigh(square, driver="evd", overwrite_a=True, check_finite=False)
-    else:
-        weights, turn = xp.linalg.eigh(square)
+    weights, turn = xp.linalg.eigh(square)  # SciPy's holds the interpreter, and other threads wait
     return _normalised(xp, basis @ turn, weights)

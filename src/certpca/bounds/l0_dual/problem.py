@@ -26,7 +26,6 @@ import numpy as np
 
 from certpca.bounds.l0_dual.blocks import dual_sums, held_by, panel_of, solved
 from certpca.bounds.l0_dual.features import SINGLE_FROM, rows_along, sample_space_rows
-from certpca.bounds.l0_dual.row_blocks import finished_gram
 from certpca.operators.base import Operator
 from certpca.runtime.arrays import Array, Indices, Vector, to_vector
 from certpca.runtime.errors import InvalidProblemError
@@ -188,7 +187,7 @@ class DualProblem:
             alone=True,
         )
         curvature = self._curvature(squares, edges, level, weights)
-        return Evaluation(value if trusted else -math.inf, level, finished_gram(gram, xp), curvature, theta)
+        return Evaluation(value if trusted else -math.inf, level, gram, curvature, theta)
 
     def _curvature(self, squares: Array, edges: Vector | None, level: float, weights: Array) -> Array:
         """Sum W over groups of features with similar θ: O(size · depth) instead of O(size · depth²)."""

@@ -11,8 +11,6 @@ from certpca.operators.factor import Factor, column_bounds
 from certpca.operators.views import is_numpy
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, namespace, to_vector
 
-SYMMETRIC_FROM = 200  # columns from which half of a Gram matrix is computed
-
 
 class RowBlocks:
     """A matrix by blocks of rows, with the few things the dual asks of all of them.
@@ -54,7 +52,7 @@ class RowBlocks:
 
     def gram(self) -> Array:
         """Return rowsᵀ rows in float64."""
-        return finished_gram(self.place.sum("gram", half_gram, self.parts), self.xp)
+        return self.place.sum("gram", gram_of, self.parts)
 
     def lengths(self) -> Array:
         """Return the squared length of every row, in float64."""
@@ -147,28 +145,10 @@ def rows_in_memory(rows: Array, operator: Operator) -> RowBlocks:
     return RowBlocks(Here(), [rows], [slice(0, rows.shape[0])], rows.shape[1], rows.dtype, operator)
 
 
-def half_gram(rows: Array) -> Array:
-    """Return rowsᵀ rows; of large ones on the host, the lower half in their own type."""
-    if _halved(rows):
-        from scipy.linalg.blas import dsyrk, ssyrk
-
-        update = ssyrk if rows.dtype == np.float32 else dsyrk
-        # Whichever way the rows lie, they are not copied.
-        return update(1.0, rows, trans=1, lower=1) if rows.flags.f_contiguous else update(1.0, rows.T, lower=1)
+def gram_of(rows: Array) -> Array:
+    """Return rowsᵀ rows in float64; NumPy computes half of it, and lets other threads work meanwhile."""
     xp = namespace(rows)
     return xp.astype(xp.matrix_transpose(rows) @ rows, xp.float64)
-
-
-def finished_gram(gram: Array, xp: Any) -> Array:
-    """Return a sum of such matrices with both halves, in float64."""
-    if not _halved(gram):
-        return xp.astype(gram, xp.float64)
-    lower = np.asarray(gram, dtype=np.float64)
-    return np.tril(lower) + np.tril(lower, -1).T
-
-
-def _halved(rows: Array) -> bool:
-    return isinstance(rows, np.ndarray) and rows.shape[1] >= SYMMETRIC_FROM
 
 
 def _rows_of(piece: Any, maker: Callable[[Any], Factor], dtype: Any, directions: Array | None = None) -> Array:

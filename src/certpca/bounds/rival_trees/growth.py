@@ -1,0 +1,158 @@
+"""Let trees grow in turns, with the time that their proof takes set aside."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from certpca.bounds.count_tree.cells import CountTree
+from certpca.bounds.direction_tree.regions import Cover, Region
+from certpca.bounds.proof_search import ProofSearch
+from certpca.bounds.rival_trees.turns import Record, next_turn
+from certpca.bounds.stalling import stalled
+from certpca.results.certificate import share_lost
+from certpca.runtime.arrays import Array, Vector
+from certpca.runtime.lateness import OutOfTimeError
+from certpca.runtime.resumable import resumable
+
+Tree = CountTree | Cover
+
+
+class Kind(Protocol):
+    """What a kind of trees can do, for one search."""
+
+    name: str
+
+    def ready(self) -> bool:
+        """Make what all trees of the kind need, unless it is there, and say whether it is."""
+
+    def start(self) -> Any:
+        """Return the first tree."""
+
+    def step(self, tree: Any) -> Any:
+        """Return a tree with more leaves, or with tighter ones."""
+
+    def stuck(self, tree: Any) -> bool:
+        """Whether no step lowers its bound any more."""
+
+    def proof(self, tree: Any) -> float:
+        """Return the seconds to prove it after one more step."""
+
+    def note(self, tree: Any) -> str:
+        """Return what there is to say of it."""
+
+    def offer(self, tree: Any) -> None:
+        """Let the checker say what it is worth."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rivals:
+    """The trees so far, and what each kind made of its time."""
+
+    counts: CountTree | None = None
+    cover: Cover | None = None
+    records: dict[str, Record] = field(default_factory=dict)
+    latest: str = ""
+
+    def tree(self, name: str) -> Tree | None:
+        """Return the tree of a kind."""
+        found: Tree | None = getattr(self, name)
+        return found
+
+
+def grow(search: ProofSearch, kinds: Sequence[Kind], name: str) -> None:
+    """Let trees of some kinds grow while that helps, and prove the better one."""
+    search.grown.update(kind.name for kind in kinds)
+    try:
+        best = _Growth(search, kinds).grown(name)
+    except OutOfTimeError:  # none has begun
+        return
+    if best is not None:
+        best[0].offer(best[1])
+    search.over = search.finished()
+
+
+class _Growth:
+    """Makes steps, each of the tree whose turn it is."""
+
+    def __init__(self, search: ProofSearch, kinds: Sequence[Kind]) -> None:
+        self._search, self._kinds = search, kinds
+
+    def grown(self, name: str) -> tuple[Kind, Tree] | None:
+        """Return the best tree in the end; none where no kind was ready."""
+        search = self._search
+        found = resumable(
+            self._step,
+            lambda: self._step(Rivals(records={kind.name: Record() for kind in self._kinds})),
+            search.progress,
+            name,
+            Rivals,
+            enough=self._enough,
+            tell=self._told,
+            late=lambda rivals: search.progress.late(self._proof(rivals)),
+            kept=Region,
+            adopt=self._adopted,
+        )
+        best = self._best(found)
+        if best is not None and best[1].known.objective > search.incumbent.objective:  # another process found it
+            search.incumbent.best = best[1].known
+        return best
+
+    def _adopted(self, array: Vector) -> Array:
+        """Place an array of a stored tree; only regions have such, and the dual problem is posed for them then."""
+        return self._search.shared.dual.adopt(array)
+
+    def _best(self, rivals: Rivals) -> tuple[Kind, Tree] | None:
+        trees = [(kind, tree) for kind in self._kinds if (tree := rivals.tree(kind.name)) is not None]
+        return min(trees, key=lambda pair: pair[1].bound, default=None)
+
+    def _proof(self, rivals: Rivals) -> float:
+        """Return the seconds to prove the best, and what a step may add to it."""
+        best = self._best(rivals)
+        return 0.0 if best is None else best[0].proof(best[1])
+
+    def _turn(self, rivals: Rivals) -> int | None:
+        return next_turn([rivals.records[kind.name] for kind in self._kinds], self._search.goal.target_gap)
+
+    def _step(self, rivals: Rivals) -> Rivals:
+        turn = self._turn(rivals)
+        assert turn is not None
+        kind, progress = self._kinds[turn], self._search.progress
+        record, tree, begin = rivals.records[kind.name], rivals.tree(kind.name), progress.seconds
+        own = 0.0 if tree is None else kind.proof(tree)
+        with progress.setting_aside(self._proof(rivals) - own):
+            if kind.ready():
+                tree = kind.start() if tree is None else kind.step(self._informed(tree))
+        if tree is None:
+            record = replace(record, over=True)
+        else:
+            record = self._after(kind, tree, record, progress.seconds - begin)
+        changed: dict[str, Any] = {kind.name: tree, "records": {**rivals.records, kind.name: record}}
+        return replace(rivals, **changed, latest=kind.name)
+
+    def _informed(self, tree: Tree) -> Tree:
+        """Let a tree know of better loadings that its rival has found."""
+        best = self._search.incumbent.best
+        return replace(tree, known=best) if best.objective > tree.known.objective else tree
+
+    def _after(self, kind: Kind, tree: Tree, record: Record, seconds: float) -> Record:
+        incumbent, progress = self._search.incumbent, self._search.progress
+        if tree.known.objective > incumbent.objective:
+            incumbent.best = tree.known
+        record = record.then(seconds, share_lost(incumbent.objective, tree.bound))
+        still = stalled(record.seen)
+        progress.stalled = progress.stalled or still
+        return replace(record, over=still or kind.stuck(tree))
+
+    def _enough(self, rivals: Rivals) -> bool:
+        best = self._best(rivals)
+        reached = best is not None and self._search.goal.reached(self._search.incumbent.objective, best[1].bound)
+        return reached or self._turn(rivals) is None
+
+    def _told(self, rivals: Rivals) -> tuple[float, float, str]:
+        best = self._best(rivals)
+        if best is None:
+            return self._search.incumbent.objective, math.inf, ""
+        latest = next(kind for kind in self._kinds if kind.name == rivals.latest)
+        tree = rivals.tree(latest.name)
+        return self._search.incumbent.objective, best[1].bound, "" if tree is None else latest.note(tree)
