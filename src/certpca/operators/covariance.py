@@ -17,6 +17,7 @@ import numpy as np
 
 from certpca.operators.base import Operator, even_power
 from certpca.operators.factor import Factor
+from certpca.operators.sparse_gram import products_of_columns
 from certpca.results.certificate import Source
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_numpy, to_vector
 
@@ -25,6 +26,7 @@ SMALLEST_BLOCK_BYTES = 4 << 20
 FORM_BYTES = 2 << 20  # of columns standardised for a quadratic form: larger ones are new pages of memory each time
 ENTRY_BYTES = 16 << 20  # of columns standardised at a time
 FEW_ENTRIES = 0.25  # share of entries of a sparse column up to which it is multiplied before it is centred
+CANCELS = 64.0  # squared mean of a sparse column, in units of its variance, up to which two of 16 digits are lost
 BLOCK_BYTES = 32 << 20  # at most, of converted rows: smaller blocks lose more to calls than they gain in cache
 
 
@@ -463,23 +465,22 @@ class SparseCovariance(Covariance):
     def submatrix(self, indices: Indices) -> Vector:
         """Multiply sparse columns and subtract the product of their means.
 
-        Few entries have small means: with a share p of them a squared mean is at most p of the mean square, so that
-        nothing is cancelled. Columns with many entries are centred first, as dense ones are; means of others then add
-        nothing to products with these.
+        That cancels nothing where a squared mean is no larger than the variance, as where few entries are not zero, and
+        few digits up to a multiple of it. Columns beyond that are centred first, as dense ones are; means of others
+        then add nothing to products with these.
         """
-        part = self._data[:, indices].astype(np.float64)
-        many = np.diff(part.indptr) > FEW_ENTRIES * self.rows
-        few = np.flatnonzero(~many)
-        thin, mean, weight = part[:, few], self._columns.mean[indices][few], self._columns.weight[indices][few]
-        product = np.empty((many.size, many.size))
-        own = (thin.T @ thin).toarray() - self.rows * np.outer(mean, mean)
-        product[np.ix_(few, few)] = own * np.outer(weight, weight)
+        columns = self._columns.take(indices)
+        part, mean, weight = self._data[:, indices], columns.mean, columns.weight
+        many = (mean * weight) ** 2 > CANCELS * columns.variance
+        product = products_of_columns(part)
+        product -= self.rows * np.outer(mean, mean)
+        product *= np.outer(weight, weight)
         if many.any():
             scores = to_vector(self._standardised(indices[many], self.xp.float64))
-            across = (thin.T @ scores) * weight[:, None]
+            across = (part.astype(np.float64).T @ scores) * weight[:, None]
+            product[:, many], product[many] = across, across.T
             product[np.ix_(many, many)] = scores.T @ scores
-            product[np.ix_(few, many)], product[np.ix_(many, few)] = across, across.T
-        return product / self._columns.divisor
+        return np.asarray(self._in_units(product))
 
     def _through_rows(self, panel: Array, shift: Array) -> tuple[Array, Array]:
         scores = self._data @ panel - shift[None, :]
