@@ -15,8 +15,10 @@ def products_of_columns(part: Any) -> Vector:
     """Return PᵀP for P in CSC form, each entry stored once, in float64."""
     rows = part.tocsr()
     total = np.zeros((part.shape[1], part.shape[1]))
-    _add(rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data.astype(np.float64), total)
-    return total + np.triu(total, 1).T
+    starts, columns = (places.astype(np.int64, copy=False) for places in (rows.indptr, rows.indices))  # compiled once
+    _add(starts, columns, rows.data.astype(np.float64, copy=False), total)
+    total += np.triu(total, 1).T
+    return total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -163,7 +163,8 @@ def _byte_moments(values: NDArray[Any], *, center: bool) -> Moments:
 def sparse_moments(values: Any, *, center: bool) -> Moments:
     """Read the moments of CSC data off the entries it stores, of as many columns at a time as stay in the cache."""
     rows, size = values.shape
-    starts, parts, first = np.asarray(values.indptr), [], 0
+    starts, first = np.asarray(values.indptr), 0
+    parts: list[Moments] = []
     while first < size or not parts:
         last = int(np.searchsorted(starts, starts[first] + BLOCK_BYTES // 16, side="right")) - 1
         last = min(max(last, first + 1), size)

@@ -9,7 +9,7 @@ leading directions and of the ends of a spectrum use it too.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -77,9 +77,9 @@ def leading_eigenpairs(
 ) -> Eigenpairs:
     """Return the leading eigenpairs with residuals ‖Av − λv‖ ≤ accuracy · λ₁, the first perhaps more accurate.
 
-    `start` is a guess of the first eigenvector, used by the Krylov method, and `width` how many vectors it multiplies at
-    a time: fewer find fewer of several equal eigenvalues. Where it gets `late` the best pairs so far are returned, with
-    their residual, after one product at least; LAPACK cannot be cut short.
+    The Krylov method begins with `start`, a guess of the first eigenvector, and multiplies `width` vectors at a time:
+    no more of several equal eigenvalues are found. Where it gets `late` the best pairs so far are returned, with their
+    residual, after one product at least; LAPACK cannot be cut short.
 
     By the residual bound the returned values are within accuracy · λ₁ of eigenvalues.
     """
@@ -324,8 +324,7 @@ def _block_krylov(
         first[:, 0] = start
     fresh = operator.adopt(first)
     space = KrylovSpace(size, operator.matmat, rng, xp, operator.adopt)
-    best = Eigenpairs(np.zeros(count), np.eye(size, count), np.inf)
-    stalled = 0
+    best, pairs, stalled = Eigenpairs(np.zeros(count), np.eye(size, count), np.inf), None, 0
     for _ in range(400):
         image = space.grow(fresh)
         values, rotation = space.ritz()
@@ -339,19 +338,30 @@ def _block_krylov(
         all_good = max(residual, best.residual) <= goals[0]
         better = first_one < best.first_residual if all_good else residual < best.residual
         if better or best.residual == np.inf:
-            found = to_vector(ritz[:, : min(count, space.width)])
-            best = Eigenpairs(values[:count].copy(), found, residual, first_one)
+            best, pairs = replace(best, residual=residual, first_residual=first_one), (ritz[:, :wanted], ritz_image)
         full = space.width >= size
-        done = residual <= goals[0] and first_one <= goals[1]
+        done = wanted == count and residual <= goals[0] and first_one <= goals[1]
         if done or full or (stalled >= 12 and residual < 1e3 * goals[0]) or late():
             break
         if space.width + width > largest:
             space.keep(rotation[:, : 2 * shown])
         # The defects of the Ritz pairs span the new directions of the Krylov space.
-        fresh = image if space.width <= width else defect[:, np.argsort(-residuals)[:width]] if width < count else defect
-        if residual <= goals[0] and width > FEW:  # the first alone is still wanted
-            fresh = fresh[:, :1]
-    return best
+        ahead = image if space.width <= width else defect
+        if residual <= goals[0] and not count <= width <= FEW:  # the first alone is still wanted
+            fresh = ahead[:, :1]
+        else:  # later ones take longer
+            begin = max(0, wanted - width)
+            fresh = ahead[:, begin : begin + width]
+    return best if pairs is None else _with_quotients(best, *pairs)
+
+
+def _with_quotients(best: Eigenpairs, vectors: Array, images: Array) -> Eigenpairs:
+    """Return eigenpairs with Rayleigh quotients in float64: in single precision vectors are not quite as long as one."""
+    found = to_vector(vectors)
+    lengths = np.linalg.norm(found, axis=0)
+    found = found / lengths
+    values = np.einsum("ij,ij->j", found, to_vector(images)[:, : lengths.size]) / lengths
+    return replace(best, values=values, vectors=found)
 
 
 def leading_directions(operator: Operator, count: int, rng: np.random.Generator) -> tuple[Vector, Vector]:

@@ -37,7 +37,8 @@ class SwapSearch:
     """A support with refitted loadings that moves to better ones. Host operators only.
 
     Members of the support stay in the slots they came into; `support` sorts them. Where it gets `late`, searches end
-    with what they have found. `start` is a guess of the loadings; `fitted` says what the best capture, and what they are.
+    with what they have found. `start` is a guess of the loadings; `fitted` says what the best ones capture, and
+    these.
     """
 
     def __init__(

@@ -4,7 +4,8 @@ All starts (`search/starts.py`) are thresholded together. What each captures is 
 promising then have a few rounds of products, fewer after each (`search/thresholding.py`), among the features whose
 variance lets them carry a share. The best few supports are refitted, thresholded again and improved by swaps until
 nothing helps, all with the same products; nearly the same ones go on as one. `effort` says how many there are of all.
-The search does not begin where a bound by the spectrum says that the leading eigenvector leaves next to nothing.
+The search does not begin where a bound by the spectrum says that the leading eigenvector leaves next to nothing. Of
+sparse data only two eigenvectors are found where few features turn out to have the variance to be raced.
 
 Small matrices are formed, and searched from every feature and two eigenvectors. There it is calls that cost and not
 products, so two rounds are enough, and a search for few loadings is compiled, all of it (`search/narrow`).
@@ -288,7 +289,8 @@ class Auto:
         for place in _apart([arrival.support for arrival in arrivals], alike):
             if active and progress.exhausted:
                 break
-            search = SwapSearch(operator, arrivals[place].support, diagonal, progress.late, fitted=arrivals[place].fitted)
+            arrival = arrivals[place]
+            search = SwapSearch(operator, arrival.support, diagonal, progress.late, fitted=arrival.fitted)
             active.append((search, search.at_once))
         while active and not progress.exhausted:
             images = _images(operator, [search for search, _ in active])
@@ -371,7 +373,7 @@ def _few_are_raced(operator: Operator, sparsity: int, diagonal: Vector) -> bool:
     if operator.size <= EVERY_COLUMN or operator.cost.reads or operator.numbers > THIN * operator.size:
         return False
     most = float(diagonal[top_k(diagonal, sparsity)].mean())  # of what any support captures, for each feature
-    return np.count_nonzero(diagonal >= SHARING * most) <= EVERY_COLUMN
+    return int(np.count_nonzero(diagonal >= SHARING * most)) <= EVERY_COLUMN
 
 
 def _sharing(operator: Operator, sparsity: int, pairs: Eigenpairs, diagonal: Vector) -> Indices:
