@@ -338,7 +338,8 @@ def _block_krylov(
         all_good = max(residual, best.residual) <= goals[0]
         better = first_one < best.first_residual if all_good else residual < best.residual
         if better or best.residual == np.inf:
-            best, pairs = replace(best, residual=residual, first_residual=first_one), (ritz[:, :wanted], ritz_image)
+            best = replace(best, residual=residual, first_residual=first_one)
+            pairs = ritz[:, :wanted], ritz_image[:, :wanted]
         full = space.width >= size
         done = wanted == count and residual <= goals[0] and first_one <= goals[1]
         if done or full or (stalled >= 12 and residual < 1e3 * goals[0]) or late():
@@ -356,11 +357,11 @@ def _block_krylov(
 
 
 def _with_quotients(best: Eigenpairs, vectors: Array, images: Array) -> Eigenpairs:
-    """Return eigenpairs with Rayleigh quotients in float64: in single precision vectors are not quite as long as one."""
+    """Return eigenpairs with Rayleigh quotients in float64: vectors in single precision are not quite unit vectors."""
     found = to_vector(vectors)
     lengths = np.linalg.norm(found, axis=0)
     found = found / lengths
-    values = np.einsum("ij,ij->j", found, to_vector(images)[:, : lengths.size]) / lengths
+    values = np.einsum("ij,ij->j", found, to_vector(images)) / lengths
     return replace(best, values=values, vectors=found)
 
 
