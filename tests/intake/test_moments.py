@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csc_array
 
 from certpca.readers import moments
-from certpca.readers.moments import dense_moments
+from certpca.readers.moments import dense_moments, sparse_moments
 
 ROWS, SIZE = 40, 23
 
@@ -55,3 +56,22 @@ def test_columns_of_zeros_beside_tiny_ones_are_told_apart() -> None:
         found = dense_moments(layout(table), None, center=True)
         assert (found.squares > 0).tolist() == [False, True, False]
         assert dense_moments(layout(np.zeros((4, 3))), None, center=True).squares.tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("kind", ["plain", "single", "holes", "constant", "tiny and huge", "infinite"])
+def test_sparse_tables_have_the_same_moments_block_by_block(
+    kind: str, center: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, _ = _table(rng, kind)
+    table[:, 11:14] = 0.0  # columns without entries
+    table[rng.random((ROWS, SIZE)) < 0.5] = 0.0
+    expected = dense_moments(table, None, center=center)
+    for entries in (1, 100, 1 << 20):
+        monkeypatch.setattr(moments, "BLOCK_BYTES", 16 * entries)
+        found = sparse_moments(csc_array(table), center=center)
+        np.testing.assert_array_equal(found.infinite, expected.infinite)
+        finite = ~found.infinite
+        for name in ("count", "mean", "squares"):
+            np.testing.assert_allclose(getattr(found, name)[finite], getattr(expected, name)[finite], rtol=1e-12)
+        np.testing.assert_array_equal(np.broadcast_to(found.power, SIZE), np.broadcast_to(expected.power, SIZE))

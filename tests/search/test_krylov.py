@@ -65,3 +65,21 @@ def test_a_matrix_on_which_the_partial_routine_of_lapack_finds_nothing():
     value, vector = leading_on_support(certpca.from_matrix(rows @ rows.T), np.arange(3))
     assert value == pytest.approx(np.linalg.eigvalsh(rows @ rows.T)[-1])
     assert np.linalg.norm(vector) == pytest.approx(1.0)
+
+
+def test_one_vector_at_a_time_finds_several(rng):
+    data = rng.standard_normal((60, 40)) * np.geomspace(3.0, 0.1, 40)
+    operator = certpca.from_data(data)
+    pairs = leading_eigenpairs(operator, 3, width=1)
+    exact = np.linalg.eigvalsh(np.cov(data.T))[::-1][:3]
+    np.testing.assert_allclose(pairs.values, exact, rtol=1e-8)
+    assert pairs.residual <= 1e-8
+
+
+def test_eigenvalues_in_single_precision_are_more_accurate_than_vectors(rng):
+    data = (rng.standard_normal((300, 3000)) * np.geomspace(3.0, 0.1, 3000)).astype(np.float32)
+    operator = certpca.from_data(data)
+    assert operator.dtype == np.float32
+    found = leading_eigenpairs(operator, 2, accuracy=1e-5).values[0]
+    exact = leading_eigenpairs(operator, 1, method="exact").values[0]
+    assert found == pytest.approx(exact, rel=1e-7)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy import sparse
 
 import certpca
 from certpca.solvers.auto import _apart
@@ -90,3 +91,15 @@ def test_tables_kept_by_columns_give_the_same_answer(rng: np.random.Generator) -
     by_rows, by_columns = (certpca.solve(order(table), 6) for order in (np.ascontiguousarray, np.asfortranarray))
     np.testing.assert_array_equal(by_rows.support, by_columns.support)
     assert by_rows.objective == pytest.approx(by_columns.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("many", [40, 700])
+def test_sparse_data_with_few_features_of_much_variance(rng, many):
+    """Fewer eigenvectors are found first; where features turn out to be many, all of them are."""
+    data = rng.poisson(0.05, (300, 2500)).astype(np.float32)
+    data[:, :many] += rng.poisson(1.0, (300, 1)) * (rng.random((300, many)) < 0.5)
+    data[:, :20] *= 3.0
+    thin, dense = certpca.from_data(sparse.csc_array(data)), certpca.from_data(data)
+    found, expected = certpca.solve(thin, 40), certpca.solve(dense, 40)
+    assert found.objective >= expected.objective * (1 - 1e-9)
+    assert found.relative_objective == pytest.approx(expected.relative_objective, rel=1e-5)

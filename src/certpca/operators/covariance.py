@@ -17,6 +17,7 @@ import numpy as np
 
 from certpca.operators.base import Operator, even_power
 from certpca.operators.factor import Factor
+from certpca.operators.sparse_gram import products_of_columns
 from certpca.results.certificate import Source
 from certpca.runtime.arrays import Array, Indices, Vector, device_of, is_host, namespace, to_numpy, to_vector
 
@@ -25,6 +26,7 @@ SMALLEST_BLOCK_BYTES = 4 << 20
 FORM_BYTES = 2 << 20  # of columns standardised for a quadratic form: larger ones are new pages of memory each time
 ENTRY_BYTES = 16 << 20  # of columns standardised at a time
 FEW_ENTRIES = 0.25  # share of entries of a sparse column up to which it is multiplied before it is centred
+CANCELS = 64.0  # squared mean of a sparse column, in units of its variance, up to which two of 16 digits are lost
 BLOCK_BYTES = 32 << 20  # at most, of converted rows: smaller blocks lose more to calls than they gain in cache
 
 
@@ -413,26 +415,29 @@ class SparseCovariance(Covariance):
         self.xp, self.device = namespace(np.empty(0)), "cpu"
 
     def columns(self, indices: Indices) -> Array:
-        """Multiply sparse columns where few of their entries are not zero."""
-        found = self._crossing(slice(None), indices)
-        return super().columns(indices) if found is None else found.astype(self.dtype, copy=False)
+        """Multiply sparse columns where few of their entries are not zero, and subtract the product of their means."""
+        part = self._data[:, indices].astype(np.float64)
+        if np.diff(part.indptr).max(initial=0) > FEW_ENTRIES * self.rows:
+            return super().columns(indices)
+        mean, weight = self._columns.mean, self._columns.weight
+        product = np.asarray((self._data.T @ part).toarray(), dtype=np.float64)
+        product -= mean[:, None] * (self.rows * mean[indices])
+        product *= weight[:, None]
+        product *= weight[indices]
+        return np.asarray(self._in_units(product)).astype(self.dtype, copy=False)
 
     def entries(self, rows: Indices, columns: Indices) -> Vector:
-        """Multiply those columns alone."""
-        found = self._crossing(rows, columns)
-        return super().entries(rows, columns) if found is None else found
-
-    def _crossing(self, rows: Indices | slice, columns: Indices) -> Vector | None:
-        """Multiply sparse columns and subtract the product of their means, where that cancels nothing; see below."""
-        part = self._data[:, columns].astype(np.float64)
-        if np.diff(part.indptr).max(initial=0) > FEW_ENTRIES * self.rows:
-            return None
-        mean, weight = self._columns.mean, self._columns.weight
-        product = np.asarray((self._data[:, rows].T @ part).toarray(), dtype=np.float64)
-        product -= mean[rows, None] * (self.rows * mean[columns])
-        product *= weight[rows, None]
-        product *= weight[columns]
-        return np.asarray(self._in_units(product))
+        """Multiply sparse columns by those, fewer, that are centred first."""
+        if rows.size < columns.size:
+            return self.entries(columns, rows).T
+        across, found = self._data[:, rows].T, np.empty((rows.size, columns.size))
+        mean, width = self._columns.mean[rows, None], max(1, ENTRY_BYTES // (8 * self.rows))
+        for start in range(0, columns.size, width):
+            part = slice(start, start + width)
+            scores = to_vector(self._standardised(columns[part], self.xp.float64))
+            found[:, part] = across @ scores - mean * scores.sum(axis=0)
+        found *= self._columns.weight[rows, None]
+        return np.asarray(self._in_units(found))
 
     def captured(self, supports: Indices, loadings: Vector) -> Vector:
         """Square the lengths of sparse scores, of which the means are subtracted at the end."""
@@ -463,23 +468,21 @@ class SparseCovariance(Covariance):
     def submatrix(self, indices: Indices) -> Vector:
         """Multiply sparse columns and subtract the product of their means.
 
-        Few entries have small means: with a share p of them a squared mean is at most p of the mean square, so that
-        nothing is cancelled. Columns with many entries are centred first, as dense ones are; means of others then add
-        nothing to products with these.
+        That cancels nothing where a squared mean is no larger than the variance, as where few entries are not zero, and
+        few digits up to a multiple of it. Columns beyond that are centred first, as dense ones are.
         """
-        part = self._data[:, indices].astype(np.float64)
-        many = np.diff(part.indptr) > FEW_ENTRIES * self.rows
-        few = np.flatnonzero(~many)
-        thin, mean, weight = part[:, few], self._columns.mean[indices][few], self._columns.weight[indices][few]
-        product = np.empty((many.size, many.size))
-        own = (thin.T @ thin).toarray() - self.rows * np.outer(mean, mean)
-        product[np.ix_(few, few)] = own * np.outer(weight, weight)
+        columns, part = self._columns.take(indices), self._data[:, indices].astype(np.float64)
+        part.data *= np.repeat(columns.weight, np.diff(part.indptr))
+        mean = columns.mean * columns.weight
+        product = products_of_columns(part)
+        product -= np.outer(self.rows * mean, mean)
+        many = mean**2 > CANCELS * columns.variance
         if many.any():
             scores = to_vector(self._standardised(indices[many], self.xp.float64))
-            across = (thin.T @ scores) * weight[:, None]
+            across = part.T @ scores - np.outer(mean, scores.sum(axis=0))
+            product[:, many], product[many] = across, across.T
             product[np.ix_(many, many)] = scores.T @ scores
-            product[np.ix_(few, many)], product[np.ix_(many, few)] = across, across.T
-        return product / self._columns.divisor
+        return np.asarray(self._in_units(product))
 
     def _through_rows(self, panel: Array, shift: Array) -> tuple[Array, Array]:
         scores = self._data @ panel - shift[None, :]

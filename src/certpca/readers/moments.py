@@ -161,38 +161,60 @@ def _byte_moments(values: NDArray[Any], *, center: bool) -> Moments:
 
 
 def sparse_moments(values: Any, *, center: bool) -> Moments:
-    """Read the moments of CSC data off the entries it stores."""
+    """Read the moments of CSC data off the entries it stores, of as many columns at a time as stay in the cache."""
     rows, size = values.shape
-    stored = np.diff(values.indptr)
-    column = np.repeat(np.arange(size), stored)
-    data = values.data.astype(np.float64)
-    found, plain = _sparse_sums(column, data, stored, rows, center=center)
-    odd = _out_of_range(found.mean, plain, found.infinite) & (stored > 0) & _is_double(values.dtype)
+    starts, first = np.asarray(values.indptr), 0
+    parts: list[Moments] = []
+    while first < size or not parts:
+        last = int(np.searchsorted(starts, starts[first] + BLOCK_BYTES // 16, side="right")) - 1
+        last = min(max(last, first + 1), size)
+        entries = values.data[starts[first] : starts[last]]
+        parts.append(_moments_of_entries(entries, np.diff(starts[first : last + 1]), rows, center=center))
+        first = last
+    return _side_by_side(parts)
+
+
+def _moments_of_entries(entries: NDArray[Any], stored: Indices, rows: int, *, center: bool) -> Moments:
+    """Return the moments of columns whose entries follow each other, so many for each."""
+    data = entries.astype(np.float64, copy=False)
+    found, plain = _sparse_sums(data, stored, rows, center=center)
+    if not _is_double(entries.dtype):
+        return found
+    odd = _out_of_range(found.mean, plain, found.infinite) & (stored > 0)
     if not odd.any():
         return found
-    chosen, among = np.flatnonzero(odd), odd[column]
-    column, data = (np.cumsum(odd) - 1)[column[among]], data[among]
-    largest = np.zeros(chosen.size)
-    np.maximum.at(largest, column, np.where(np.isnan(data), 0.0, np.abs(data)))
+    chosen, data, stored = np.flatnonzero(odd), data[np.repeat(odd, stored)], stored[odd]
+    largest = np.maximum.reduceat(np.where(np.isnan(data), 0.0, np.abs(data)), np.cumsum(stored) - stored)
     power = np.where(np.isinf(largest), 0, np.frexp(largest)[1])
-    closer, _ = _sparse_sums(column, np.ldexp(data, -power[column]), stored[chosen], rows, center=center)
+    closer, _ = _sparse_sums(np.ldexp(data, -np.repeat(power, stored)), stored, rows, center=center)
     mean = np.ldexp(closer.mean, power)
     return _amended(found, [(chosen, Moments(rows, closer.count, mean, closer.squares, np.isinf(largest), power))])
 
 
-def _sparse_sums(column: Indices, data: Vector, stored: Indices, rows: int, *, center: bool) -> tuple[Moments, Vector]:
-    """Return the moments of entries and the column of each, and the sums of squares as they were before rounding."""
-    size, holes = stored.size, np.isnan(data)
-    count = rows - np.bincount(column[holes], minlength=size).astype(np.float64)
-    data = np.where(holes, 0.0, data)
-    with np.errstate(invalid="ignore", over="ignore", under="ignore"):  # +inf and -inf in one column; huge values
-        total: Vector = np.bincount(column, weights=data, minlength=size).astype(np.float64)
-        mean, infinite = _means(total, count)
-        reference = mean if center else np.zeros(size)
-        deviation = np.where(holes, 0.0, data - reference[column])
-        squares: Vector = np.bincount(column, weights=deviation**2, minlength=size).astype(np.float64)
-        squares += (rows - stored) * reference**2
+@np.errstate(invalid="ignore", over="ignore", under="ignore")  # +inf and -inf in one column; huge values
+def _sparse_sums(data: Vector, stored: Indices, rows: int, *, center: bool) -> tuple[Moments, Vector]:
+    """Return the moments of columns, and the sums of squares as they were before rounding."""
+    count, total = np.full(stored.size, float(rows)), _sums(data, stored)
+    holes = np.zeros(0, bool) if np.isfinite(total).all() else np.isnan(data)  # one value missing would show
+    if holes.any():
+        count -= _sums(holes.astype(np.float64), stored)
+        data = np.where(holes, 0.0, data)
+        total = _sums(data, stored)
+    mean, infinite = _means(total, count)
+    reference = mean if center else np.zeros_like(mean)
+    deviation = data - np.repeat(reference, stored)
+    if holes.any():
+        deviation[holes] = 0.0
+    squares = _sums(np.square(deviation, out=deviation), stored) + (rows - stored) * reference**2
     return Moments(rows, count, mean, without_rounding(squares, reference, rows), infinite), squares
+
+
+def _sums(data: Vector, stored: Indices) -> Vector:
+    """Add up what each column stores."""
+    total, filled = np.zeros(stored.size), np.flatnonzero(stored)
+    if filled.size:
+        total[filled] = np.add.reduceat(data, (np.cumsum(stored) - stored)[filled])
+    return total
 
 
 def row_blocks(values: Array, itemsize: int = 8) -> Iterator[Array]:

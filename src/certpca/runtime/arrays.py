@@ -15,6 +15,7 @@ ANYWHERE = "on any device"
 Array = Annotated[Any, ANYWHERE]  # a panel in any namespace that follows the array API standard
 Vector = NDArray[np.float64]  # host numbers; also used for small host matrices
 Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]  # one entry for each feature
 
 
 def namespace(array: Array) -> Any:

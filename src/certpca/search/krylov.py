@@ -9,7 +9,7 @@ leading directions and of the ends of a spectrum use it too.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -33,6 +33,9 @@ FEW = 4  # vectors up to which a product costs little more than one with one
 PRODUCTS = 8  # from which leading directions of sample space are found,
 SPARE = 2.0  # and vectors multiplied for each of them
 FAR_APART = 1e-2  # smallest angle, about, of directions that a Cholesky factor makes orthonormal in single precision
+LOST = 1e-6  # length of what is left of a unit vector below which nothing is,
+ENOUGH_LEFT = 0.7  # and above which rounding is no larger than what was taken off,
+ROUNDS = 3  # after as many rounds as this
 FEWER = 4  # times as many features as samples, from which exact eigenvectors are found by these
 TINY = 32  # order up to which all eigenvectors are found sooner than some
 DENSE_SUPPORT = 512  # up to here the eigenvector on a support comes from LAPACK
@@ -69,12 +72,14 @@ def leading_eigenpairs(
     accuracy_of_first: float | None = None,
     rng: np.random.Generator | int = 0,
     start: Vector | None = None,
+    width: int | None = None,
     late: Late = never,
 ) -> Eigenpairs:
     """Return the leading eigenpairs with residuals ‖Av − λv‖ ≤ accuracy · λ₁, the first perhaps more accurate.
 
-    `start` is a guess of the first eigenvector, used by the Krylov method. Where it gets `late` the best pairs so far
-    are returned, with their residual, after one product at least; LAPACK cannot be cut short.
+    The Krylov method begins with `start`, a guess of the first eigenvector, and multiplies `width` vectors at a time:
+    no more of several equal eigenvalues are found. Where it gets `late` the best pairs so far are returned, with their
+    residual, after one product at least; LAPACK cannot be cut short.
 
     By the residual bound the returned values are within accuracy · λ₁ of eigenvalues.
     """
@@ -91,7 +96,7 @@ def leading_eigenpairs(
     goals = goal, goal if accuracy_of_first is None else accuracy_of_first
     if operator.cost.less_in_samples:
         return _through_samples(operator, count, goals, generator, start, late)
-    return _block_krylov(operator, count, goals, generator, start, late)
+    return _block_krylov(operator, count, goals, generator, start, late, width)
 
 
 def _largest_pairs(matrix: Vector, count: int) -> tuple[Vector, Vector]:
@@ -225,36 +230,48 @@ class KrylovSpace:
         self._basis, self._images = self.turned(rotation)
 
     def _orthonormal(self, fresh: Array) -> Array:
-        """Orthonormalise new directions against the basis, more than once for stability."""
-        xp, adopt, size = self._xp, self._adopt, self._size
-        lengths = to_vector(xp.linalg.vector_norm(fresh, axis=0))
+        """Orthonormalise new directions against the basis, again where much was taken off them."""
+        lengths = _lengths(self._xp, fresh)
         if not (lengths > 0).all() or not np.isfinite(lengths).all():
-            fresh = adopt(self._rng.standard_normal((size, fresh.shape[1])))
-            lengths = to_vector(xp.linalg.vector_norm(fresh, axis=0))
-        fresh = fresh / adopt(lengths)[None, :]
-        for _ in range(3):
+            fresh = self._adopt(self._rng.standard_normal((self._size, fresh.shape[1])))
+            lengths = _lengths(self._xp, fresh)
+        fresh = fresh / self._adopt(lengths)[None, :]
+        for _ in range(ROUNDS):
             if self._basis is not None:
-                fresh = fresh - self._basis @ (xp.matrix_transpose(self._basis) @ fresh)
-            lengths = to_vector(xp.linalg.vector_norm(fresh, axis=0))
-            lost = lengths < 1e-6
-            if lost.any():  # a direction already in the basis: put a random one in its place
-                noise = self._rng.standard_normal((size, fresh.shape[1])) * lost / np.sqrt(size)
-                fresh = fresh * adopt(~lost)[None, :] + adopt(noise)
-            # One vector needs no factorisation, which can be slow on a device.
-            fresh = fresh / xp.linalg.vector_norm(fresh) if fresh.shape[1] == 1 else self._turned_apart(fresh)
+                fresh = fresh - self._basis @ (self._xp.matrix_transpose(self._basis) @ fresh)
+            fresh, left = self._turned_apart(fresh)
+            if left > ENOUGH_LEFT:
+                break
         return fresh
 
-    def _turned_apart(self, fresh: Array) -> Array:
-        """Orthonormalise by a Cholesky factor, two thin products, where directions are far enough apart; else by QR."""
-        products = to_vector(self._xp.matrix_transpose(fresh) @ fresh)
+    def _turned_apart(self, fresh: Array) -> tuple[Array, float]:
+        """Orthonormalise a block, and say how much was left of the direction of which least was.
+
+        By a Cholesky factor, two thin products, where directions are far enough apart, else by QR.
+        """
+        xp, adopt = self._xp, self._adopt
+        products = to_vector(xp.matrix_transpose(fresh) @ fresh)
+        lengths = np.sqrt(np.maximum(np.diag(products), 0.0))
+        lost = lengths < LOST
+        if lost.any():  # directions already in the basis: put random ones in their place
+            noise = self._rng.standard_normal((self._size, fresh.shape[1])) * lost / np.sqrt(self._size)
+            fresh = fresh * adopt(~lost)[None, :] + adopt(noise)
+            products = to_vector(xp.matrix_transpose(fresh) @ fresh)
         try:
             lower = np.linalg.cholesky((products + products.T) / 2)
         except np.linalg.LinAlgError:
-            return self._xp.linalg.qr(fresh)[0]
+            return xp.linalg.qr(fresh)[0], 0.0
         sides = np.diag(lower)
         if not sides.min() > FAR_APART * sides.max():
-            return self._xp.linalg.qr(fresh)[0]
-        return fresh @ self._adopt(np.ascontiguousarray(np.linalg.inv(lower).T))
+            return xp.linalg.qr(fresh)[0], 0.0
+        turned = fresh @ adopt(np.ascontiguousarray(np.linalg.inv(lower).T))
+        return turned, 0.0 if lost.any() else float(sides.min())
+
+
+def _lengths(xp: Any, panel: Array) -> Vector:
+    """Return the lengths of columns: a product with ones is several times as fast as a sum of short rows."""
+    ones = xp.ones(panel.shape[0], dtype=panel.dtype, device=device_of(panel))
+    return np.asarray(np.sqrt(to_vector(ones @ (panel * panel))))
 
 
 class _SampleSpace:
@@ -307,34 +324,45 @@ def _block_krylov(
         first[:, 0] = start
     fresh = operator.adopt(first)
     space = KrylovSpace(size, operator.matmat, rng, xp, operator.adopt)
-    best = Eigenpairs(np.zeros(count), np.eye(size, count), np.inf)
-    stalled = 0
+    best, pairs, stalled = Eigenpairs(np.zeros(count), np.eye(size, count), np.inf), None, 0
     for _ in range(400):
         image = space.grow(fresh)
         values, rotation = space.ritz()
-        ritz, ritz_image = space.turned(rotation[:, :width])
-        defect = ritz_image - ritz * operator.adopt(values[None, :width])
+        shown, wanted = max(width, count), min(count, space.width)
+        ritz, ritz_image = space.turned(rotation[:, :shown])
+        defect = ritz_image - ritz * operator.adopt(values[None, :shown])
         top = max(float(np.abs(values).max()), np.finfo(float).tiny)
-        wanted = min(count, width, space.width)
-        residuals = to_vector(xp.linalg.vector_norm(defect[:, :wanted], axis=0)) / top
+        residuals = _lengths(xp, defect[:, :wanted]) / top
         residual, first_one = float(residuals.max()), float(residuals[0])
         stalled = 0 if residual < 0.7 * best.residual else stalled + 1
         all_good = max(residual, best.residual) <= goals[0]
         better = first_one < best.first_residual if all_good else residual < best.residual
         if better or best.residual == np.inf:
-            found = to_vector(ritz[:, : min(count, space.width)])
-            best = Eigenpairs(values[:count].copy(), found, residual, first_one)
+            best = replace(best, residual=residual, first_residual=first_one)
+            pairs = ritz[:, :wanted], ritz_image[:, :wanted]
         full = space.width >= size
-        done = residual <= goals[0] and first_one <= goals[1]
+        done = wanted == count and residual <= goals[0] and first_one <= goals[1]
         if done or full or (stalled >= 12 and residual < 1e3 * goals[0]) or late():
             break
         if space.width + width > largest:
-            space.keep(rotation[:, : 2 * width])
+            space.keep(rotation[:, : 2 * shown])
         # The defects of the Ritz pairs span the new directions of the Krylov space.
-        fresh = image if space.width <= width else defect
-        if residual <= goals[0] and width > FEW:  # the first alone is still wanted
-            fresh = fresh[:, :1]
-    return best
+        ahead = image if space.width <= width else defect
+        if residual <= goals[0] and not count <= width <= FEW:  # the first alone is still wanted
+            fresh = ahead[:, :1]
+        else:  # later ones take longer
+            begin = max(0, wanted - width)
+            fresh = ahead[:, begin : begin + width]
+    return best if pairs is None else _with_quotients(best, *pairs)
+
+
+def _with_quotients(best: Eigenpairs, vectors: Array, images: Array) -> Eigenpairs:
+    """Return eigenpairs with Rayleigh quotients in float64: vectors in single precision are not quite unit vectors."""
+    found = to_vector(vectors)
+    lengths = np.linalg.norm(found, axis=0)
+    found = found / lengths
+    values = np.einsum("ij,ij->j", found, to_vector(images)) / lengths
+    return replace(best, values=values, vectors=found)
 
 
 def leading_directions(operator: Operator, count: int, rng: np.random.Generator) -> tuple[Vector, Vector]:

@@ -37,7 +37,8 @@ class SwapSearch:
     """A support with refitted loadings that moves to better ones. Host operators only.
 
     Members of the support stay in the slots they came into; `support` sorts them. Where it gets `late`, searches end
-    with what they have found. `start` is a guess of the loadings.
+    with what they have found. `start` is a guess of the loadings; `fitted` says what the best ones capture, and
+    these.
     """
 
     def __init__(
@@ -47,12 +48,13 @@ class SwapSearch:
         diagonal: Vector,
         late: Late = never,
         start: Vector | None = None,
+        fitted: tuple[float, Vector] | None = None,
     ) -> None:
         self._operator = operator
         self._diagonal = diagonal
         self._late = late
         self._sorted: Indices | None = None
-        self._settle(support, *leading_on_support(operator, support, start=start, late=late))
+        self._settle(support, *(fitted or leading_on_support(operator, support, start=start, late=late)))
 
     @property
     def support(self) -> Indices:

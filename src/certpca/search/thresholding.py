@@ -49,10 +49,16 @@ class Runners:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrival:
-    """A support that a start came to, and what its thresholded loadings captured."""
+    """A support that a start came to, and what its thresholded loadings captured, or its best ones, where known."""
 
     value: float
     support: Indices
+    loadings: Vector | None = None
+
+    @property
+    def fitted(self) -> tuple[float, Vector] | None:
+        """What the best loadings capture, and these, where they are known."""
+        return None if self.loadings is None else (self.value, self.loadings)
 
 
 def at_places(table: Vector, places: Indices) -> Vector:

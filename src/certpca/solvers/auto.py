@@ -4,7 +4,8 @@ All starts (`search/starts.py`) are thresholded together. What each captures is 
 promising then have a few rounds of products, fewer after each (`search/thresholding.py`), among the features whose
 variance lets them carry a share. The best few supports are refitted, thresholded again and improved by swaps until
 nothing helps, all with the same products; nearly the same ones go on as one. `effort` says how many there are of all.
-The search does not begin where a bound by the spectrum says that the leading eigenvector leaves next to nothing.
+The search does not begin where a bound by the spectrum says that the leading eigenvector leaves next to nothing. Of
+sparse data only two eigenvectors are found where few features turn out to have the variance to be raced.
 
 Small matrices are formed, and searched from every feature and two eigenvectors. There it is calls that cost and not
 products, so two rounds are enough, and a search for few loadings is compiled, all of it (`search/narrow`).
@@ -37,7 +38,7 @@ from certpca.search.krylov import FEWER, ROUGH, Eigenpairs, leading_eigenpairs, 
 from certpca.search.narrow import NarrowSearch
 from certpca.search.starts import EVERY_COLUMN, near_copies, scaled_columns, starting_images
 from certpca.search.swaps import SwapSearch, polished
-from certpca.search.thresholding import Race
+from certpca.search.thresholding import Arrival, Race
 from certpca.solvers.base import ALL_CONSTRAINTS, register
 
 ACCURACY = 1e-2  # of eigenvectors to start from,
@@ -57,6 +58,7 @@ NARROW = 32  # loadings up to which supports of small matrices are improved all 
 ONE_MORE_FOR, FEATURES_FOR_ONE = 3, 32  # so that there is one more for each so many, and for so many features
 LITTLE_DATA, MORE_STARTS = 2**18, 4  # numbers up to which products cost next to nothing, and how many times more start
 SHARING = 0.5  # variance of features that are raced, in units of what each of k captures
+THIN = 256  # numbers for each feature up to which a product takes no longer than what is done with its vectors
 COPIES = 6  # one start more for each so many, of features that have near-copies
 ALIKE = 64  # supports that differ in fewer than one feature in so many go on as one
 WORTH_A_WALK = 1e-5  # relative gain below which supports are improved no further where walks are dear
@@ -115,7 +117,8 @@ class Auto:
         frugal = operator.cost.dear
         few_samples = _few_samples(operator)
         operator = operator if few_samples else _formed(operator)
-        pairs = self._eigenpairs(operator, rng, progress, frugal=frugal)
+        few = not few_samples and _few_are_raced(operator, sparsity, diagonal)
+        pairs = self._eigenpairs(operator, rng, progress, frugal=frugal, few=few)
         value = float(pairs.values[0])
         if value <= 0.0:
             return Candidate(np.arange(sparsity), Status.CONVERGED, largest_eigenvalue=0.0)
@@ -123,9 +126,12 @@ class Auto:
         if early is not None:
             return early
         operator = _formed(operator) if few_samples else operator
-        finalists = self._raced(operator, sparsity, pairs, diagonal, progress, rng, frugal=frugal)
+        among = np.arange(operator.size) if frugal else _sharing(operator, sparsity, pairs, diagonal)
+        if few and among.size > EVERY_COLUMN:
+            pairs = self._eigenpairs(operator, rng, progress, frugal=frugal, start=pairs.vectors[:, 0])
+        finalists = self._raced(operator, sparsity, pairs, diagonal, among, progress, rng, frugal=frugal)
         status = Status.OUT_OF_BUDGET if progress.exhausted else Status.CONVERGED
-        winner, loadings, winning = finalists[0], None, -np.inf
+        winner, loadings, winning = finalists[0].support, None, -np.inf
         for search in self._improved(operator, finalists, diagonal, progress, frugal=frugal):
             if search.objective > winning * (1 + 1e-12):
                 winning, winner, loadings = search.objective, search.support, search.loadings
@@ -155,16 +161,25 @@ class Auto:
         return sorted(search.climbed(found, progress), key=lambda end: -end.objective)
 
     def _eigenpairs(
-        self, operator: Operator, rng: np.random.Generator, progress: Progress, *, frugal: bool
+        self,
+        operator: Operator,
+        rng: np.random.Generator,
+        progress: Progress,
+        *,
+        frugal: bool,
+        few: bool = False,
+        start: Vector | None = None,
     ) -> Eigenpairs:
-        count, first = self.eigenvectors, ACCURACY if frugal else ACCURACY_OF_FIRST
-        count = min(count, LEADING) if _small(operator) else count
-        few = operator.size <= SOLVED_EXACTLY or (_few_samples(operator) and count < (operator.rows or 0))
-        if few and not operator.cost.reads:
+        """Find leading eigenvectors; where few features are raced only those that this takes, a vector at a time."""
+        first, width = ACCURACY if frugal else ACCURACY_OF_FIRST, 1 if few else None
+        count = min(self.eigenvectors, LEADING) if few or _small(operator) else self.eigenvectors
+        exact = operator.size <= SOLVED_EXACTLY or (_few_samples(operator) and count < (operator.rows or 0))
+        if exact and not operator.cost.reads:
             return leading_eigenpairs(operator, count, method="exact")
         return leading_eigenpairs(
-            operator, count, accuracy=ACCURACY, accuracy_of_first=first, rng=rng, late=progress.late
-        )
+            operator, count, accuracy=ACCURACY, accuracy_of_first=first, rng=rng, start=start, width=width,
+            late=progress.late,
+        )  # fmt: skip
 
     def _early(
         self, operator: Operator, sparsity: int, pairs: Eigenpairs, diagonal: Vector, progress: Progress
@@ -196,37 +211,30 @@ class Auto:
         sparsity: int,
         pairs: Eigenpairs,
         diagonal: Vector,
+        among: Indices,
         progress: Progress,
         rng: np.random.Generator,
         *,
         frugal: bool,
-    ) -> list[Indices]:
-        """Return the supports that the best starts come to, among features of some variance.
-
-        Loadings of the optimum λ are at most σ_i / √λ, so that what has a variance far below λ / k hardly takes part;
-        the features of a support have λ / k or more on the average. Those left out can still be swapped in.
-        """
-        whole, among = operator.size, np.arange(operator.size)
-        if not frugal and operator.size > EVERY_COLUMN:
-            known = float(pairs.values[0]) * float(np.sort(pairs.vectors[:, 0] ** 2)[-sparsity:].sum())
-            among = np.flatnonzero(diagonal >= SHARING * max(known, diagonal.max()) / sparsity)
-        if 2 * max(among.size, sparsity) <= operator.size:
-            among = among if among.size > sparsity else top_k(diagonal, 2 * sparsity)
+    ) -> list[Arrival]:
+        """Return what the best starts come to among some features; those left out can still be swapped in."""
+        whole = operator.size
+        if among.size < whole:
             operator, diagonal = _formed(operator.restrict(among)), diagonal[among]
             pairs = replace(pairs, vectors=pairs.vectors[among])
             if _small(operator) and sparsity <= NARROW:
                 search = NarrowSearch(operator.submatrix(np.arange(among.size)), sparsity)
-                return [among[end.support] for end in self._climbed(search, among.size, pairs, progress)]
-        else:
-            among = np.arange(operator.size)
+                ends = self._climbed(search, among.size, pairs, progress)
+                return [Arrival(end.objective, among[end.support], end.loadings) for end in ends]
         rough = operator.in_single_precision() if _small(operator) and operator.size > SOLVED_EXACTLY else operator
         race = self._race(rough, sparsity, frugal=frugal)
         rounds = min(self.rounds, ROUNDS_OF_SMALL) if _small(operator) else self.rounds
         race.run(self._starts(rough, sparsity, pairs, diagonal, rng, frugal=frugal), rounds, progress)
-        found = [arrival.support for arrival in race.best]
+        found = race.best
         if among.size < whole and _small(operator):  # most of the way costs next to nothing here
-            found = [search.support for search in self._improved(operator, found, diagonal, progress, frugal=frugal)]
-        return [among[support] for support in found]
+            improved = self._improved(operator, found, diagonal, progress, frugal=frugal)
+            found = [Arrival(search.objective, search.support, search.loadings) for search in improved]
+        return [replace(arrival, support=among[arrival.support]) for arrival in found]
 
     def _starts(
         self,
@@ -264,24 +272,25 @@ class Auto:
         return Race(operator, sparsity, finalists, following, CUT_OF_SMALL)
 
     def _improved(
-        self, operator: Operator, supports: list[Indices], diagonal: Vector, progress: Progress, *, frugal: bool
+        self, operator: Operator, arrivals: list[Arrival], diagonal: Vector, progress: Progress, *, frugal: bool
     ) -> Iterator[SwapSearch]:
         """Improve supports in the way that suits them."""
         if frugal or operator.cost.reads:
-            return self._polished_together(operator, supports, diagonal, progress)
-        return self._polished(operator, supports, diagonal, progress)
+            return self._polished_together(operator, arrivals, diagonal, progress)
+        return self._polished(operator, arrivals, diagonal, progress)
 
     def _polished(
-        self, operator: Operator, supports: list[Indices], diagonal: Vector, progress: Progress
+        self, operator: Operator, arrivals: list[Arrival], diagonal: Vector, progress: Progress
     ) -> Iterator[SwapSearch]:
         """Improve supports together, one product for all at a time; those that meet go on as one."""
         seen: set[bytes] = set()
         active: list[tuple[SwapSearch, int]] = []
         alike = ALIKE * self.effort
-        for place in _apart(supports, alike):
+        for place in _apart([arrival.support for arrival in arrivals], alike):
             if active and progress.exhausted:
                 break
-            search = SwapSearch(operator, supports[place], diagonal, progress.late)
+            arrival = arrivals[place]
+            search = SwapSearch(operator, arrival.support, diagonal, progress.late, fitted=arrival.fitted)
             active.append((search, search.at_once))
         while active and not progress.exhausted:
             images = _images(operator, [search for search, _ in active])
@@ -300,15 +309,15 @@ class Auto:
         yield from (search for search, _ in active)
 
     def _polished_together(
-        self, operator: Operator, supports: list[Indices], diagonal: Vector, progress: Progress
+        self, operator: Operator, arrivals: list[Arrival], diagonal: Vector, progress: Progress
     ) -> Iterator[SwapSearch]:
         """Improve supports among the features that come closest to being chosen, one product for all at a time."""
         active: list[SwapSearch] = []
         least = WORTH_A_WALK if operator.cost.dear else 1e-9
-        for support in supports:
+        for arrival in arrivals:
             if progress.exhausted:
                 break
-            active.append(SwapSearch(operator, support, diagonal, progress.late))
+            active.append(SwapSearch(operator, arrival.support, diagonal, progress.late, fitted=arrival.fitted))
         while active:
             images = _images(operator, active)
             going = []
@@ -357,6 +366,29 @@ def _apart(supports: list[Indices], alike: int) -> list[int]:
         if all(len(own & other) < near for other in kept.values()):
             kept[place] = own
     return list(kept)
+
+
+def _few_are_raced(operator: Operator, sparsity: int, diagonal: Vector) -> bool:
+    """Whether so few features may have the variance it takes that the matrix of these will be formed, of thin data."""
+    if operator.size <= EVERY_COLUMN or operator.cost.reads or operator.numbers > THIN * operator.size:
+        return False
+    most = float(diagonal[top_k(diagonal, sparsity)].mean())  # of what any support captures, for each feature
+    return int(np.count_nonzero(diagonal >= SHARING * most)) <= EVERY_COLUMN
+
+
+def _sharing(operator: Operator, sparsity: int, pairs: Eigenpairs, diagonal: Vector) -> Indices:
+    """Return the features whose variance lets them take part, unless they are most.
+
+    Loadings of the optimum λ are at most σ_i / √λ, so that what has a variance far below λ / k hardly takes part;
+    the features of a support have λ / k or more on the average.
+    """
+    among = np.arange(operator.size)
+    if operator.size > EVERY_COLUMN:
+        known = float(pairs.values[0]) * float(np.sort(pairs.vectors[:, 0] ** 2)[-sparsity:].sum())
+        among = np.flatnonzero(diagonal >= SHARING * max(known, diagonal.max()) / sparsity)
+    if 2 * max(among.size, sparsity) > operator.size:
+        return np.arange(operator.size)
+    return among if among.size > sparsity else top_k(diagonal, 2 * sparsity)
 
 
 def _formed(operator: Operator) -> Operator:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from certpca.bounds.pair_bound.sums import fill_shares, smooth_top_sum
-from certpca.runtime.arrays import Indices, Vector
+from certpca.runtime.arrays import Indices, Mask, Vector
 
-Mask = NDArray[np.bool_]
 EXCEEDED = 1e-9  # by a smoothed count
 
 

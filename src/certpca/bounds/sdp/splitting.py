@@ -101,7 +101,10 @@ class Splitting:
         rest = Products(self.operator, self.times_rest, self.dtype)
         start = to_vector(self._block[:, 0])
         pairs = leading_eigenpairs(rest, min(2, self.size), accuracy=accuracy, start=start, late=late)
-        return math.inf if pairs.residual > accuracy and late() else float(pairs.values[0])
+        if pairs.residual > accuracy and late():
+            return math.inf
+        value = float(pairs.values[0])
+        return value + accuracy * abs(value)  # of eigenvalues closer together than that, it need not be the largest
 
     def dual_level(self) -> float:
         """Return max|U_ij|."""

@@ -13,14 +13,11 @@ the variance after exchanging i for j from below; without normals it is that of 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from certpca.runtime.arrays import Indices, Vector, top_k
+from certpca.runtime.arrays import Indices, Mask, Vector, top_k
 from certpca.runtime.lateness import Late, never
 from certpca.search.joint.exchange_loops import best_exchanges_alone, exchange_table, exchange_table_alone, image_of
 from certpca.search.joint.leading import leading_pairs
-
-Mask = NDArray[np.bool_]
 
 GAIN = 1e-10  # relative improvement below which two supports count as equal
 CHEAP, DEAR_GAIN = 300_000, 1e-5  # features times those in a component, beyond which smaller gains are let go

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from certpca.runtime.arrays import Vector
-from certpca.search.joint.component import Mask, Member
+from certpca.runtime.arrays import Mask, Vector
+from certpca.search.joint.component import Member
 
 DISJOINT, ORTHOGONAL, UNCORRELATED, SHARED = "disjoint", "orthogonal", "uncorrelated", "shared"
 JOINT_PROBLEMS = (DISJOINT, ORTHOGONAL, UNCORRELATED, SHARED)

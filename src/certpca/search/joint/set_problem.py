@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from certpca.runtime.arrays import Indices, Vector
+from certpca.runtime.arrays import Indices, Mask, Vector
 from certpca.runtime.lateness import Late, never
-from certpca.search.joint.component import Mask, Member, fitted, improved
+from certpca.search.joint.component import Member, fitted, improved
 from certpca.search.joint.problems import allowed_features, normals_of
 
 Members = tuple[Member, ...]

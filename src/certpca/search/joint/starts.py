@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from certpca.runtime.arrays import Indices, Vector, top_k
-from certpca.search.joint.component import Mask, Member, filled, fitted, improved
+from certpca.runtime.arrays import Indices, Mask, Vector, top_k
+from certpca.search.joint.component import Member, filled, fitted, improved
 from certpca.search.joint.problems import DISJOINT, allowed_features, normals_of
 from certpca.search.joint.set_problem import Members, SetProblem
 from certpca.search.joint.sharing_out import shared_out
