@@ -184,6 +184,22 @@ def features_together() -> str | None:
     return "\n".join(lines)
 
 
+def near_direction() -> str | None:
+    """Return what a level would leave open within an angle of the best direction."""
+    found = _results("near_direction")
+    if found is None:
+        return None
+    angles = [row["angle"] for row in found["found"][0]["rows"]]
+    lines = [
+        f"| {found['data']}, k | any direction |" + "".join(f" within {angle}° |" for angle in angles[1:]),
+        "|--:|" + "--:|" * len(angles),
+    ]
+    for case in found["found"]:
+        gaps = " | ".join(f"{100 * max(row['gap'], 0.0):.1f} %" for row in case["rows"])
+        lines.append(f"| {case['sparsity']:,} | {gaps} |")
+    return "\n".join(lines)
+
+
 def other_limits() -> str | None:
     """Return cases that have a limit and a goal of their own, and the largest file."""
     from benchmarks.certificates.gaps import GOALS
@@ -664,7 +680,7 @@ TABLES: dict[str, dict[str, Callable[[], str | None]]] = {
     },
     "docs/limits.md": {"limits": limits},
     "docs/gaps.md": {"gaps": gaps, "limits": other_limits},
-    "docs/certificates.md": {"features-together": features_together},
+    "docs/certificates.md": {"features-together": features_together, "near-direction": near_direction},
     "docs/sizes.md": {"sizes": sizes},
     "docs/exact.md": {"exact": exact, "agreement": agreement},
 }
