@@ -96,8 +96,8 @@ class ProofSearch:
         return self.best is None or bound < self.best.upper_bound
 
     def fits(self, seconds: float) -> bool:
-        """Whether there is time for something."""
-        return self.progress.remaining > seconds
+        """Whether there is time for something, beside what is set aside."""
+        return self.progress.spare > seconds
 
     def near_enough(self, bound: float) -> bool:
         """Whether a bound needs no more work, on small problems to the optimum."""

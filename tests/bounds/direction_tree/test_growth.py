@@ -9,6 +9,7 @@ import pytest
 
 import certpca
 from certpca.bounds.direction_tree import growth
+from certpca.bounds.direction_tree.parts import Parting
 from certpca.runtime.threads import at_most_threads
 
 GAP = 0.016  # that takes a dozen turns of three threads
@@ -68,7 +69,8 @@ def test_regions_that_are_good_enough_are_left_alone(workers):
 
 
 def test_an_interrupt_in_the_middle_of_several_keeps_those_before(workers, monkeypatch):
-    killed, plain = [], growth.Parting.step
+    killed: list[int] = []
+    plain = Parting.step
 
     def step(self, parts):
         if len(workers) == 3 and not killed:
@@ -76,7 +78,7 @@ def test_an_interrupt_in_the_middle_of_several_keeps_those_before(workers, monke
             os.kill(os.getpid(), signal.SIGINT)
         return plain(self, parts)
 
-    monkeypatch.setattr(growth.Parting, "step", step)
+    monkeypatch.setattr(Parting, "step", step)
     with at_most_threads(2):
         found = certified(gap=1e-6)
     assert found.status is certpca.Status.INTERRUPTED

@@ -9,7 +9,7 @@ import pytest
 import certpca
 from certpca.bounds.count_tree.growth import CountGrowth
 from certpca.bounds.direction_tree.growth import RegionGrowth
-from certpca.bounds.makers import count_tree
+from certpca.bounds.makers import count_tree, l0_dual, l0_screened
 from certpca.bounds.rival_trees import growth, turns
 from certpca.runtime.checkpoint import CheckpointFolder
 from certpca.runtime.threads import at_most_threads
@@ -18,13 +18,21 @@ from tests.bounds.count_tree.problems import SPARSITY, blocks, certified, counts
 TIGHT = 1e-3
 
 
+def noted(plain, calls):
+    def call(about):
+        calls.append(plain)
+        return plain(about)
+
+    return call
+
+
 class Killed(BaseException):
     """Ends a run at once."""
 
 
 @contextmanager
 def in_turns(order: str) -> Iterator[list[str]]:
-    """Let the trees make steps in an order that does not depend on any clock: c for cells, r for regions, over again."""
+    """Let the trees make steps in an order that does not depend on any clock: c is for cells, r for regions."""
     taken: list[str] = []
 
     def turn(records, enough):
@@ -59,28 +67,70 @@ def test_whoever_has_the_turns_proves_the_bound(order, kind):
     assert found.objective <= certpca.verify(found, data).upper_bound <= found.upper_bound
 
 
-@pytest.mark.parametrize("steps", [1, 2, 3])
-def test_a_run_that_was_killed_goes_on_with_both(steps, tmp_path, monkeypatch):
-    with in_turns("cr") as taken, at_most_threads(1):
-        whole = certified(TIGHT)
+@contextmanager
+def killed_after(steps: int) -> Iterator[None]:
+    """End a run when both trees together have made so many steps."""
     told = growth._Growth._told
 
     def kill(self, rivals):
-        if sum(len(record.seen) for record in rivals.records.values()) == steps + 1:
+        if sum(len(record.seen) for record in rivals.records.values()) == steps:
             raise Killed
         return told(self, rivals)
 
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(growth._Growth, "_told", kill)
+        yield
+
+
+@pytest.mark.parametrize("steps", [2, 3, 4])
+def test_a_run_that_was_killed_goes_on_with_both(steps, tmp_path):
+    with in_turns("cr") as taken, at_most_threads(1):
+        whole = certified(TIGHT)
     folder = CheckpointFolder(tmp_path, pause=0.0, share=0.0)
     with in_turns("cr"), at_most_threads(1):
-        with monkeypatch.context() as patch, pytest.raises(Killed):
-            patch.setattr(growth._Growth, "_told", kill)
+        with killed_after(steps), pytest.raises(Killed):
             certified(TIGHT, checkpoint=folder)
         assert (tmp_path / "proof.trees.npz").exists()
         again = certified(TIGHT, checkpoint=tmp_path)
-    assert len(taken) > steps
+    assert len(taken) >= steps
     assert again.kind == whole.kind
     assert again.upper_bound == pytest.approx(whole.upper_bound, rel=1e-4)  # features are in single precision
     certpca.verify(again, blocks())
+
+
+@pytest.mark.parametrize("order", ["r", "cr", "crr"])
+def test_a_process_without_time_for_regions_goes_on_with_the_cells(order, tmp_path, monkeypatch):
+    folder = CheckpointFolder(tmp_path, pause=0.0, share=0.0)
+    with in_turns(order), at_most_threads(1), killed_after(3), pytest.raises(Killed):
+        certified(TIGHT, checkpoint=folder)
+    monkeypatch.setattr(count_tree, "_few_samples", lambda _: False)
+    again = certified(TIGHT, checkpoint=tmp_path)
+    assert again.kind == "count-tree"
+    assert again.gap <= TIGHT
+    certpca.verify(again, blocks())
+
+
+def test_a_process_that_cannot_go_on_with_regions_leaves_them(tmp_path, monkeypatch):
+    folder = CheckpointFolder(tmp_path, pause=0.0, share=0.0)
+    with in_turns("cr"), at_most_threads(1):
+        with killed_after(3), pytest.raises(Killed):
+            certified(TIGHT, checkpoint=folder)
+        monkeypatch.setattr(RegionGrowth, "ready", lambda self: False)
+        again = certified(TIGHT, checkpoint=tmp_path)
+    assert again.kind == "count-tree"
+    assert again.gap <= TIGHT
+
+
+def test_the_dual_point_is_found_once(monkeypatch):
+    """Makers that come after the trees do not find again what regions began with."""
+    made: list[object] = []
+    for maker in (l0_dual, l0_screened):
+        monkeypatch.setattr(maker, "make", noted(maker.make, made))
+    with in_turns("cr"), at_most_threads(1), monkeypatch.context() as patch:
+        patch.setattr(growth, "stalled", lambda seen: len(seen) >= 2)
+        certified(1e-9, budget=certpca.Budget(steps=200))
+    assert made
+    assert len(made) == len(set(made))
 
 
 def test_a_tree_learns_of_loadings_that_its_rival_found(monkeypatch):
@@ -124,14 +174,14 @@ def test_where_no_dual_point_is_found_cells_go_on(monkeypatch):
 
 def test_the_clock_decides_by_itself(monkeypatch):
     """With the real rule and no head start both begin; what comes of it holds whoever wins."""
-    begun = []
+    begun: list[object] = []
+    starts = {kind.start for kind in (CountGrowth, RegionGrowth)}
     for kind in (CountGrowth, RegionGrowth):
-        plain = kind.start
-        monkeypatch.setattr(kind, "start", lambda self, plain=plain: begun.append(self.name) or plain(self))
+        monkeypatch.setattr(kind, "start", noted(kind.start, begun))
     monkeypatch.setattr(turns, "HEAD_START", 0.0)
     monkeypatch.setattr(count_tree, "_few_samples", lambda _: True)
     data = np.tile(blocks(), 2) + 0.3 * np.random.default_rng(1).standard_normal((12, 120))
     with counts_only():
         found = certpca.certify(data, 2 * SPARSITY, target_gap=1e-9, time_limit=4.0)
-    assert set(begun) == {"counts", "cover"}
+    assert set(begun) == starts
     assert found.objective <= certpca.verify(found, data).upper_bound <= found.upper_bound

@@ -13,8 +13,8 @@ FEW_CELLS = 6  # that must be proved in time for levels to be left rough,
 FIRST_CELLS = 2  # and to begin at all: both sides of the first split
 DIRECTIONS, KNOWN = 24, 160  # that have levels of their own, and all that are known, about
 EVALUATIONS = 110  # that a cell takes
-ROOT_STEPS = 40  # towards a dual point, about, which may take
-ROOT_CELLS, ROOT_SHARE = 20, 0.3  # as long as so many cells, and such a share of the time that is left
+ROOT_STEPS = 30  # towards a dual point, about, which may take
+ROOT_CELLS, ROOT_SHARE = 10, 0.3  # as long as so many cells, and such a share of the time that is left
 
 
 def applies(search: ProofSearch) -> bool:

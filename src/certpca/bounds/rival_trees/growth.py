@@ -59,6 +59,10 @@ class Rivals:
         found: Tree | None = getattr(self, name)
         return found
 
+    def record(self, name: str) -> Record:
+        """Return what a kind made of its time; nothing where a process with less time left that kind out."""
+        return self.records.get(name, Record())
+
 
 def grow(search: ProofSearch, kinds: Sequence[Kind], name: str) -> None:
     """Let trees of some kinds grow while that helps, and prove the better one."""
@@ -83,7 +87,7 @@ class _Growth:
         search = self._search
         found = resumable(
             self._step,
-            lambda: self._step(Rivals(records={kind.name: Record() for kind in self._kinds})),
+            lambda: self._step(Rivals()),
             search.progress,
             name,
             Rivals,
@@ -112,21 +116,22 @@ class _Growth:
         return 0.0 if best is None else best[0].proof(best[1])
 
     def _turn(self, rivals: Rivals) -> int | None:
-        return next_turn([rivals.records[kind.name] for kind in self._kinds], self._search.goal.target_gap)
+        return next_turn([rivals.record(kind.name) for kind in self._kinds], self._search.goal.target_gap)
 
     def _step(self, rivals: Rivals) -> Rivals:
         turn = self._turn(rivals)
         assert turn is not None
         kind, progress = self._kinds[turn], self._search.progress
-        record, tree, begin = rivals.records[kind.name], rivals.tree(kind.name), progress.seconds
+        record, tree, begin = rivals.record(kind.name), rivals.tree(kind.name), progress.seconds
         own = 0.0 if tree is None else kind.proof(tree)
         with progress.setting_aside(self._proof(rivals) - own):
-            if kind.ready():
+            ready = kind.ready()
+            if ready:
                 tree = kind.start() if tree is None else kind.step(self._informed(tree))
-        if tree is None:
-            record = replace(record, over=True)
-        else:
+        if ready and tree is not None:
             record = self._after(kind, tree, record, progress.seconds - begin)
+        else:
+            record = replace(record, over=True)
         changed: dict[str, Any] = {kind.name: tree, "records": {**rivals.records, kind.name: record}}
         return replace(rivals, **changed, latest=kind.name)
 
@@ -153,6 +158,6 @@ class _Growth:
         best = self._best(rivals)
         if best is None:
             return self._search.incumbent.objective, math.inf, ""
-        latest = next(kind for kind in self._kinds if kind.name == rivals.latest)
-        tree = rivals.tree(latest.name)
-        return self._search.incumbent.objective, best[1].bound, "" if tree is None else latest.note(tree)
+        tree = rivals.tree(rivals.latest)
+        notes = [kind.note(tree) for kind in self._kinds if kind.name == rivals.latest and tree is not None]
+        return self._search.incumbent.objective, best[1].bound, "".join(notes)
