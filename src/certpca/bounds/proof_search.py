@@ -54,6 +54,7 @@ class ProofSearch:
     screening: Screening | None = None
     pairs_tried: bool = False  # whatever came of it
     grown: set[str] = field(default_factory=set)  # kinds of trees that have grown, as far as they would
+    rivals: Any = None  # trees that have grown for a while, and others may go on with
     over: bool = False  # no other maker need try
 
     @property

@@ -52,7 +52,7 @@ def in_turns(order: str) -> Iterator[list[str]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(growth, "next_turn", turn)
         patch.setattr(growth._Growth, "_after", after)
-        patch.setattr(count_tree, "_few_samples", lambda _: True)
+        patch.setattr(count_tree, "few_samples", lambda _: True)
         yield taken
 
 
@@ -103,7 +103,7 @@ def test_a_process_without_time_for_regions_goes_on_with_the_cells(order, tmp_pa
     folder = CheckpointFolder(tmp_path, pause=0.0, share=0.0)
     with in_turns(order), at_most_threads(1), killed_after(3), pytest.raises(Killed):
         certified(TIGHT, checkpoint=folder)
-    monkeypatch.setattr(count_tree, "_few_samples", lambda _: False)
+    monkeypatch.setattr(count_tree, "few_samples", lambda _: False)
     again = certified(TIGHT, checkpoint=tmp_path)
     assert again.kind == "count-tree"
     assert again.gap <= TIGHT
@@ -179,7 +179,7 @@ def test_the_clock_decides_by_itself(monkeypatch):
     for kind in (CountGrowth, RegionGrowth):
         monkeypatch.setattr(kind, "start", noted(kind.start, begun))
     monkeypatch.setattr(turns, "HEAD_START", 0.0)
-    monkeypatch.setattr(count_tree, "_few_samples", lambda _: True)
+    monkeypatch.setattr(count_tree, "few_samples", lambda _: True)
     data = np.tile(blocks(), 2) + 0.3 * np.random.default_rng(1).standard_normal((12, 120))
     with counts_only():
         found = certpca.certify(data, 2 * SPARSITY, target_gap=1e-9, time_limit=4.0)

@@ -67,31 +67,42 @@ class Rivals:
 def grow(search: ProofSearch, kinds: Sequence[Kind], name: str) -> None:
     """Let trees of some kinds grow while that helps, and prove the better one."""
     search.grown.update(kind.name for kind in kinds)
+    _grow(search, _Growth(search, kinds), name)
+
+
+def grow_for(seconds: float, search: ProofSearch, kinds: Sequence[Kind], name: str) -> None:
+    """Let trees grow for a while, less where they do not promise to be done by then; others may go on with them."""
+    _grow(search, _Growth(search, kinds, seconds), name)
+
+
+def _grow(search: ProofSearch, growth: "_Growth", name: str) -> None:
     try:
-        best = _Growth(search, kinds).grown(name)
+        rivals = growth.grown(name)
     except OutOfTimeError:  # none has begun
         return
-    if best is not None:
-        best[0].offer(best[1])
-    search.over = search.finished()
+    search.rivals = rivals
+    if growth.over(rivals):
+        growth.offer(rivals)
+        # Where time was over, what the proof left of it is too little for anything else.
+        search.over = search.finished() or not growth.enough(rivals)
 
 
 class _Growth:
     """Makes steps, each of the tree whose turn it is."""
 
-    def __init__(self, search: ProofSearch, kinds: Sequence[Kind]) -> None:
-        self._search, self._kinds = search, kinds
+    def __init__(self, search: ProofSearch, kinds: Sequence[Kind], seconds: float = math.inf) -> None:
+        self._search, self._kinds, self._most = search, kinds, seconds
 
-    def grown(self, name: str) -> tuple[Kind, Tree] | None:
-        """Return the best tree in the end; none where no kind was ready."""
+    def grown(self, name: str) -> Rivals:
+        """Return the trees in the end."""
         search = self._search
         found = resumable(
             self._step,
-            lambda: self._step(Rivals()),
+            lambda: self._step(Rivals()) if search.rivals is None else search.rivals,
             search.progress,
             name,
             Rivals,
-            enough=self._enough,
+            enough=self.enough,
             tell=self._told,
             late=lambda rivals: search.progress.late(self._proof(rivals)),
             kept=Region,
@@ -100,7 +111,13 @@ class _Growth:
         best = self._best(found)
         if best is not None and best[1].known.objective > search.incumbent.objective:  # another process found it
             search.incumbent.best = best[1].known
-        return best
+        return found
+
+    def offer(self, rivals: Rivals) -> None:
+        """Prove the best tree, if any has begun."""
+        best = self._best(rivals)
+        if best is not None:
+            best[0].offer(best[1])
 
     def _adopted(self, array: Vector) -> Array:
         """Place an array of a stored tree; only regions have such, and the dual problem is posed for them then."""
@@ -149,10 +166,26 @@ class _Growth:
         progress.stalled = progress.stalled or still
         return replace(record, over=still or kind.stuck(tree))
 
-    def _enough(self, rivals: Rivals) -> bool:
+    def enough(self, rivals: Rivals) -> bool:
+        """Whether the trees need not grow any more, or others are to have their time first."""
+        return self._done(rivals) or self._paused(rivals)
+
+    def over(self, rivals: Rivals) -> bool:
+        """Whether no other step will follow: the trees are done, or time is over."""
+        return self._done(rivals) or not self._paused(rivals)
+
+    def _done(self, rivals: Rivals) -> bool:
         best = self._best(rivals)
         reached = best is not None and self._search.goal.reached(self._search.incumbent.objective, best[1].bound)
         return reached or self._turn(rivals) is None
+
+    def _paused(self, rivals: Rivals) -> bool:
+        """Whether they have only a while, and that is over or will not do."""
+        if not math.isfinite(self._most):
+            return False
+        records = [rivals.record(kind.name) for kind in self._kinds]
+        left = self._most - sum(record.spent for record in records)
+        return left <= min(record.seconds_until(self._search.goal.target_gap) for record in records if not record.over)
 
     def _told(self, rivals: Rivals) -> tuple[float, float, str]:
         best = self._best(rivals)
