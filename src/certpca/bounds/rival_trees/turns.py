@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 HEAD_START = 1.0  # seconds of the first tree alone: nothing that ends by then needs another
-FLOOR = 0.2  # share of the time of both that a tree gets however little it promises, while the others go on
+FLOOR = 0.3  # share of the time of both that a tree gets however little it promises, while the others go on
+LATELY = 1 / 3  # of the time so far, in which a fall of the gap tells what is to come
 FLAT = 0.02  # fall of the logarithm of the gap, for one of the time, that counts as none
 
 
@@ -29,7 +30,7 @@ class Record:
 
     def seconds_until(self, gap: float) -> float:
         """Return how long it should take to a gap, if that falls as a power of the time; 0 where nothing tells it."""
-        earlier = [(at, wide) for at, wide in self.seen if at <= self.spent / 2]
+        earlier = [(at, wide) for at, wide in self.seen if at <= (1 - LATELY) * self.spent]
         if not earlier or self.gap <= gap:
             return 0.0
         at, wide = earlier[-1]
