@@ -121,6 +121,17 @@ def test_a_process_that_cannot_go_on_with_regions_leaves_them(tmp_path, monkeypa
     assert again.gap <= TIGHT
 
 
+def test_regions_that_one_process_has_no_time_for_may_begin_in_the_next(tmp_path, monkeypatch):
+    folder = CheckpointFolder(tmp_path, pause=0.0, share=0.0)
+    with in_turns("rc"), at_most_threads(1), monkeypatch.context() as patch:
+        patch.setattr(RegionGrowth, "ready", lambda self: False)
+        with killed_after(1), pytest.raises(Killed):
+            certified(TIGHT, checkpoint=folder)
+    with in_turns("r") as taken, at_most_threads(1):
+        certified(TIGHT, checkpoint=tmp_path, listener=lambda step: "cover" not in taken)
+    assert "cover" in taken
+
+
 def test_the_dual_point_is_found_once(monkeypatch):
     """Makers that come after the trees do not find again what regions began with."""
     made: list[object] = []

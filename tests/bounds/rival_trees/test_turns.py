@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from certpca.bounds.rival_trees.turns import FLOOR, HEAD_START, Record, next_turn
@@ -55,3 +57,15 @@ def test_between_two_that_stand_still_the_tighter_goes_on():
 def test_bounds_that_are_reached_or_nothing_leave_numbers():
     zero = record((1.0, 0.0), (2.0, 0.0), (4.0, 0.0))
     assert next_turn([zero, STEEP], 0.0) in (0, 1)
+
+
+@pytest.mark.parametrize("enough", [0.0, 1e-300, 1e-9])
+def test_gaps_out_of_reach_are_never_reached(enough):
+    barely = record((1.0, 0.5), (2.0, 0.48), (4.0, 0.46))
+    assert barely.seconds_until(enough) == math.inf
+    assert next_turn([barely, record((1.0, 1e-9), (2.0, 1e-12), (4.0, 1e-15))], enough) in (0, 1)
+
+
+def test_steps_in_no_time_tell_nothing():
+    assert record((0.0, 0.5), (0.0, 0.4)).seconds_until(0.1) == 0.0
+    assert record((0.0, 0.5), (1.0, 0.4)).seconds_until(0.1) == 0.0

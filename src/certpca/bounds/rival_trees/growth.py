@@ -92,6 +92,7 @@ class _Growth:
 
     def __init__(self, search: ProofSearch, kinds: Sequence[Kind], seconds: float = math.inf) -> None:
         self._search, self._kinds, self._most = search, kinds, seconds
+        self._unready = set[str]()  # kinds that have no time to begin; another process may have
 
     def grown(self, name: str) -> Rivals:
         """Return the trees in the end."""
@@ -133,7 +134,11 @@ class _Growth:
         return 0.0 if best is None else best[0].proof(best[1])
 
     def _turn(self, rivals: Rivals) -> int | None:
-        return next_turn([rivals.record(kind.name) for kind in self._kinds], self._search.goal.target_gap)
+        return next_turn(self._records(rivals), self._search.goal.target_gap)
+
+    def _records(self, rivals: Rivals) -> list[Record]:
+        names = [kind.name for kind in self._kinds]
+        return [replace(rivals.record(name), over=rivals.record(name).over or name in self._unready) for name in names]
 
     def _step(self, rivals: Rivals) -> Rivals:
         turn = self._turn(rivals)
@@ -142,13 +147,11 @@ class _Growth:
         record, tree, begin = rivals.record(kind.name), rivals.tree(kind.name), progress.seconds
         own = 0.0 if tree is None else kind.proof(tree)
         with progress.setting_aside(self._proof(rivals) - own):
-            ready = kind.ready()
-            if ready:
-                tree = kind.start() if tree is None else kind.step(self._informed(tree))
-        if ready and tree is not None:
-            record = self._after(kind, tree, record, progress.seconds - begin)
-        else:
-            record = replace(record, over=True)
+            if not kind.ready():
+                self._unready.add(kind.name)
+                return rivals
+            tree = kind.start() if tree is None else kind.step(self._informed(tree))
+        record = self._after(kind, tree, record, progress.seconds - begin)
         changed: dict[str, Any] = {kind.name: tree, "records": {**rivals.records, kind.name: record}}
         return replace(rivals, **changed, latest=kind.name)
 
@@ -183,7 +186,7 @@ class _Growth:
         """Whether they have only a while, and that is over or will not do."""
         if not math.isfinite(self._most):
             return False
-        records = [rivals.record(kind.name) for kind in self._kinds]
+        records = self._records(rivals)
         left = self._most - sum(record.spent for record in records)
         return left <= min(record.seconds_until(self._search.goal.target_gap) for record in records if not record.over)
 
