@@ -54,6 +54,7 @@ class ProofSearch:
     screening: Screening | None = None
     pairs_tried: bool = False  # whatever came of it
     grown: set[str] = field(default_factory=set)  # kinds of trees that have grown, as far as they would
+    rivals: Any = None  # trees that have grown for a while, and others may go on with
     over: bool = False  # no other maker need try
 
     @property
@@ -96,8 +97,8 @@ class ProofSearch:
         return self.best is None or bound < self.best.upper_bound
 
     def fits(self, seconds: float) -> bool:
-        """Whether there is time for something."""
-        return self.progress.remaining > seconds
+        """Whether there is time for something, beside what is set aside."""
+        return self.progress.spare > seconds
 
     def near_enough(self, bound: float) -> bool:
         """Whether a bound needs no more work, on small problems to the optimum."""

@@ -168,7 +168,7 @@ class Progress:
             A signal or a listener that ends it ends the whole.
         """
         inner = Progress(self._budget, None if quiet else self.listener, checkpoint)
-        inner.deadline = inner._begin + max(share * (self.remaining - self._set_aside), 0.0)
+        inner.deadline = inner._begin + max(share * self.spare, 0.0)
         inner._call, inner._whole, inner.power = self._call, self, self.power
         if after is not None:
             inner.earlier, inner._offset = after.earlier, after.seconds - after.earlier
@@ -189,6 +189,11 @@ class Progress:
     def remaining(self) -> float:
         """Seconds that are left."""
         return self.deadline - clock()
+
+    @property
+    def spare(self) -> float:
+        """Seconds that are left but for what is set aside."""
+        return self.remaining - self._set_aside
 
     @property
     def allowed(self) -> float:
@@ -227,7 +232,7 @@ class Progress:
         bool
             Whether to end.
         """
-        return self._noted(self.interrupted or self.remaining <= self._set_aside + aside)
+        return self._noted(self.interrupted or self.spare <= aside)
 
     @property
     def steps_left(self) -> float:

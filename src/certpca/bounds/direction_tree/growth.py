@@ -55,6 +55,10 @@ class RegionGrowth:
 
         Splits under way when there is no more time are given up.
         """
+        with self._search.progress.setting_aside(self.proof(cover)):
+            return self._split(cover)
+
+    def _split(self, cover: Cover) -> Cover:
         search, (problem, _) = self._search, self._dual
         known, workers = cover.known, self._workers(cover)
         enough = known.objective / (1 - search.goal.target_gap)
@@ -83,13 +87,10 @@ class RegionGrowth:
         search, workers = self._search, len(partings)
         order = self._dual[0].depth
 
-        def late() -> bool:
-            return search.progress.exhausted or search.progress.late(self.proof(cover))
-
         def advanced(parting: Parting, parts: Parts) -> Parts:
             with at_most_threads(max(1, threads_allowed() // workers)):
                 for _ in range(BURST if workers > 1 else 1):
-                    if parting.done(parts) or search.progress.interrupted:
+                    if parting.done(parts) or search.progress.late():
                         break
                     parts = parting.step(parts)
             return parts
@@ -110,10 +111,10 @@ class RegionGrowth:
                 step,
                 lambda: step(Several((Parts(),) * workers)),
                 search.progress,
-                "split",
+                "splits",
                 Several,
                 enough=done,
-                late=lambda _: late(),
+                late=lambda _: search.progress.late(),
                 about=[len(cover.regions), workers],  # a later split is of no use without the regions before it
                 adopt=self._dual[0].adopt,
                 keep_last=False,

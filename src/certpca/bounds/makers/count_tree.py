@@ -8,13 +8,14 @@ from certpca.bounds.proof_search import ProofSearch
 from certpca.bounds.rival_trees.growth import Kind, grow
 
 ORDER = 38
+NAME = "trees"  # of their states
 KINDS = ("count-tree", "l0-tree", "l0-dual")
 FEW_CELLS = 6  # that must be proved in time for levels to be left rough,
 FIRST_CELLS = 2  # and to begin at all: both sides of the first split
 DIRECTIONS, KNOWN = 24, 160  # that have levels of their own, and all that are known, about
 EVALUATIONS = 110  # that a cell takes
-ROOT_STEPS = 40  # towards a dual point, about, which may take
-ROOT_CELLS, ROOT_SHARE = 20, 0.3  # as long as so many cells, and such a share of the time that is left
+ROOT_STEPS = 30  # towards a dual point, about, which may take
+ROOT_CELLS, ROOT_SHARE = 10, 0.3  # as long as so many cells, and such a share of the time that is left
 
 
 def applies(search: ProofSearch) -> bool:
@@ -28,12 +29,12 @@ def applies(search: ProofSearch) -> bool:
 def in_sight(search: ProofSearch, cells: int = FEW_CELLS) -> bool:
     """Whether supports may be split, and so many cells can be proved in time."""
     possible = search.goal.over_supports and not too_deep(search.operator, search.goal.depth)
-    return possible and search.fits(cells * search.costs.cell(DIRECTIONS, 1) + _both_sides(search))
+    return possible and search.fits(cells * search.costs.cell(DIRECTIONS, 1) + 2 * descent(search))
 
 
-def _both_sides(search: ProofSearch) -> float:
-    """Return the seconds to solve both sides of a split."""
-    return 2 * search.costs.evaluations(EVALUATIONS, min(KNOWN, search.costs.depth))
+def descent(search: ProofSearch) -> float:
+    """Return the seconds to solve a cell."""
+    return search.costs.evaluations(EVALUATIONS, min(KNOWN, search.costs.depth))
 
 
 def seconds(search: ProofSearch) -> float:
@@ -44,10 +45,14 @@ def seconds(search: ProofSearch) -> float:
 
 def make(search: ProofSearch) -> None:
     """Split cells, and regions of directions too where that is no dearer."""
-    rivals: list[Kind] = [CountGrowth(search)]
-    if _few_samples(search):
-        rivals.append(RegionGrowth(search, lambda: _root(search)))
-    grow(search, rivals, "trees")
+    begun = search.rivals is not None and search.rivals.cover is not None
+    grow(search, kinds(search, regions=begun or few_samples(search)), NAME)
+
+
+def kinds(search: ProofSearch, *, regions: bool) -> list[Kind]:
+    """Return the kinds of trees that take turns."""
+    cells = CountGrowth(search)
+    return [cells, RegionGrowth(search, lambda: _root(search))] if regions else [cells]
 
 
 def _root(search: ProofSearch) -> None:
@@ -57,9 +62,18 @@ def _root(search: ProofSearch) -> None:
             maker.make(search)
 
 
-def _few_samples(search: ProofSearch) -> bool:
+def few_samples(search: ProofSearch) -> bool:
     """Whether matrices of samples x samples cost no more than those of the directions that levels know."""
-    costs = search.costs
-    root = costs.posing() + ROOT_STEPS * costs.step() + costs.dual()
-    cheap = root <= ROOT_CELLS * _both_sides(search) / 2
+    root = _root_seconds(search)
+    cheap = root <= ROOT_CELLS * descent(search)
     return cheap and (not search.progress.timed or search.fits(root / ROOT_SHARE))
+
+
+def beginning(search: ProofSearch) -> float:
+    """Return the seconds until trees of both kinds have begun, where there are levels."""
+    return 2 * descent(search) + _root_seconds(search)
+
+
+def _root_seconds(search: ProofSearch) -> float:
+    costs = search.costs
+    return costs.posing() + ROOT_STEPS * costs.step() + costs.dual()

@@ -19,6 +19,8 @@ def applies(search: ProofSearch) -> bool:
 
     Beside that one it can only help to screen features, which is worth a little time.
     """
+    if search.dual is not None:  # trees needed it
+        return False
     tighter = search.shared.levels is not None and search.goal.over_supports and search.progress.timed
     if tighter and not search.fits(seconds(search) / AFTER_LEVELS):
         return False

@@ -34,6 +34,8 @@ def applies(search: ProofSearch) -> bool:
     operator = search.operator
     if operator.size <= limits().few_features or fewer_asked(operator, search.goal.depth):
         return False
+    if not search.kinds.isdisjoint(KINDS):  # trees needed it
+        return False
     return too_deep(operator) or search.fits(search.costs.level(DIRECTIONS, WALKS))
 
 

@@ -20,7 +20,7 @@ def applies(search: ProofSearch) -> bool:
     """Whether the first dual point excluded many features."""
     root = search.root
     excluded = 0 if root is None or root.kind != "l0-dual" else root.outside
-    return excluded >= FROM * search.operator.size and not search.finished()
+    return search.screening is None and excluded >= FROM * search.operator.size and not search.finished()
 
 
 def seconds(search: ProofSearch) -> float:

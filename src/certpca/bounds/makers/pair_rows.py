@@ -20,7 +20,7 @@ SHARE = 0.2  # of the time that is left, or levels that are matrices go first
 
 def applies(search: ProofSearch) -> bool:
     """Whether it is possible, and a look at what it gives takes little of the time."""
-    return possible(search) and search.fits(_first_stages(search) / SHARE)
+    return possible(search) and search.fits(first_stages(search) / SHARE)
 
 
 def possible(search: ProofSearch, largest: int = LARGEST_SUPPORT) -> bool:
@@ -33,7 +33,8 @@ def possible(search: ProofSearch, largest: int = LARGEST_SUPPORT) -> bool:
     return 2 <= search.sparsity <= min(largest, size // 2) and in_time
 
 
-def _first_stages(search: ProofSearch) -> float:
+def first_stages(search: ProofSearch) -> float:
+    """Return the seconds until it is clear what comes of pairs."""
     rows = min(rows_for(search.sparsity), search.operator.size)
     return search.costs.pair_stage(rows, FIRST_ENTRIES, FIRST_STAGES * SCHEDULE[0][1])
 

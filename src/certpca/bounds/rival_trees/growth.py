@@ -59,35 +59,51 @@ class Rivals:
         found: Tree | None = getattr(self, name)
         return found
 
+    def record(self, name: str) -> Record:
+        """Return what a kind made of its time; nothing where a process with less time left that kind out."""
+        return self.records.get(name, Record())
+
 
 def grow(search: ProofSearch, kinds: Sequence[Kind], name: str) -> None:
     """Let trees of some kinds grow while that helps, and prove the better one."""
     search.grown.update(kind.name for kind in kinds)
+    _grow(search, _Growth(search, kinds), name)
+
+
+def grow_for(seconds: float, search: ProofSearch, kinds: Sequence[Kind], name: str) -> None:
+    """Let trees grow for a while, less where they do not promise to be done by then; others may go on with them."""
+    _grow(search, _Growth(search, kinds, seconds), name)
+
+
+def _grow(search: ProofSearch, growth: "_Growth", name: str) -> None:
     try:
-        best = _Growth(search, kinds).grown(name)
+        rivals = growth.grown(name)
     except OutOfTimeError:  # none has begun
         return
-    if best is not None:
-        best[0].offer(best[1])
-    search.over = search.finished()
+    search.rivals = rivals
+    if growth.over(rivals):
+        growth.offer(rivals)
+        # Where time was over, what the proof left of it is too little for anything else.
+        search.over = search.finished() or not growth.enough(rivals)
 
 
 class _Growth:
     """Makes steps, each of the tree whose turn it is."""
 
-    def __init__(self, search: ProofSearch, kinds: Sequence[Kind]) -> None:
-        self._search, self._kinds = search, kinds
+    def __init__(self, search: ProofSearch, kinds: Sequence[Kind], seconds: float = math.inf) -> None:
+        self._search, self._kinds, self._most = search, kinds, seconds
+        self._unready = set[str]()  # kinds that have no time to begin; another process may have
 
-    def grown(self, name: str) -> tuple[Kind, Tree] | None:
-        """Return the best tree in the end; none where no kind was ready."""
+    def grown(self, name: str) -> Rivals:
+        """Return the trees in the end."""
         search = self._search
         found = resumable(
             self._step,
-            lambda: self._step(Rivals(records={kind.name: Record() for kind in self._kinds})),
+            lambda: self._step(Rivals()) if search.rivals is None else search.rivals,
             search.progress,
             name,
             Rivals,
-            enough=self._enough,
+            enough=self.enough,
             tell=self._told,
             late=lambda rivals: search.progress.late(self._proof(rivals)),
             kept=Region,
@@ -96,7 +112,13 @@ class _Growth:
         best = self._best(found)
         if best is not None and best[1].known.objective > search.incumbent.objective:  # another process found it
             search.incumbent.best = best[1].known
-        return best
+        return found
+
+    def offer(self, rivals: Rivals) -> None:
+        """Prove the best tree, if any has begun."""
+        best = self._best(rivals)
+        if best is not None:
+            best[0].offer(best[1])
 
     def _adopted(self, array: Vector) -> Array:
         """Place an array of a stored tree; only regions have such, and the dual problem is posed for them then."""
@@ -112,21 +134,24 @@ class _Growth:
         return 0.0 if best is None else best[0].proof(best[1])
 
     def _turn(self, rivals: Rivals) -> int | None:
-        return next_turn([rivals.records[kind.name] for kind in self._kinds], self._search.goal.target_gap)
+        return next_turn(self._records(rivals), self._search.goal.target_gap)
+
+    def _records(self, rivals: Rivals) -> list[Record]:
+        names = [kind.name for kind in self._kinds]
+        return [replace(rivals.record(name), over=rivals.record(name).over or name in self._unready) for name in names]
 
     def _step(self, rivals: Rivals) -> Rivals:
         turn = self._turn(rivals)
         assert turn is not None
         kind, progress = self._kinds[turn], self._search.progress
-        record, tree, begin = rivals.records[kind.name], rivals.tree(kind.name), progress.seconds
+        record, tree, begin = rivals.record(kind.name), rivals.tree(kind.name), progress.seconds
         own = 0.0 if tree is None else kind.proof(tree)
         with progress.setting_aside(self._proof(rivals) - own):
-            if kind.ready():
-                tree = kind.start() if tree is None else kind.step(self._informed(tree))
-        if tree is None:
-            record = replace(record, over=True)
-        else:
-            record = self._after(kind, tree, record, progress.seconds - begin)
+            if not kind.ready():
+                self._unready.add(kind.name)
+                return rivals
+            tree = kind.start() if tree is None else kind.step(self._informed(tree))
+        record = self._after(kind, tree, record, progress.seconds - begin)
         changed: dict[str, Any] = {kind.name: tree, "records": {**rivals.records, kind.name: record}}
         return replace(rivals, **changed, latest=kind.name)
 
@@ -144,15 +169,31 @@ class _Growth:
         progress.stalled = progress.stalled or still
         return replace(record, over=still or kind.stuck(tree))
 
-    def _enough(self, rivals: Rivals) -> bool:
+    def enough(self, rivals: Rivals) -> bool:
+        """Whether the trees need not grow any more, or others are to have their time first."""
+        return self._done(rivals) or self._paused(rivals)
+
+    def over(self, rivals: Rivals) -> bool:
+        """Whether no other step will follow: the trees are done, or time is over."""
+        return self._done(rivals) or not self._paused(rivals)
+
+    def _done(self, rivals: Rivals) -> bool:
         best = self._best(rivals)
         reached = best is not None and self._search.goal.reached(self._search.incumbent.objective, best[1].bound)
         return reached or self._turn(rivals) is None
+
+    def _paused(self, rivals: Rivals) -> bool:
+        """Whether they have only a while, and that is over or will not do."""
+        if not math.isfinite(self._most):
+            return False
+        records = self._records(rivals)
+        left = self._most - sum(record.spent for record in records)
+        return left <= min(record.seconds_until(self._search.goal.target_gap) for record in records if not record.over)
 
     def _told(self, rivals: Rivals) -> tuple[float, float, str]:
         best = self._best(rivals)
         if best is None:
             return self._search.incumbent.objective, math.inf, ""
-        latest = next(kind for kind in self._kinds if kind.name == rivals.latest)
-        tree = rivals.tree(latest.name)
-        return self._search.incumbent.objective, best[1].bound, "" if tree is None else latest.note(tree)
+        tree = rivals.tree(rivals.latest)
+        notes = [kind.note(tree) for kind in self._kinds if kind.name == rivals.latest and tree is not None]
+        return self._search.incumbent.objective, best[1].bound, "".join(notes)

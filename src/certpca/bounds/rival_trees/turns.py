@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 HEAD_START = 1.0  # seconds of the first tree alone: nothing that ends by then needs another
-FLOOR = 0.2  # share of the time of both that a tree gets however little it promises, while the others go on
+FLOOR = 0.3  # share of the time of both that a tree gets however little it promises, while the others go on
+LATELY = 1 / 3  # of the time so far, in which a fall of the gap tells what is to come
 FLAT = 0.02  # fall of the logarithm of the gap, for one of the time, that counts as none
+FOREVER = 50.0  # logarithm of a multiple of the time so far
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,12 +31,15 @@ class Record:
 
     def seconds_until(self, gap: float) -> float:
         """Return how long it should take to a gap, if that falls as a power of the time; 0 where nothing tells it."""
-        earlier = [(at, wide) for at, wide in self.seen if at <= self.spent / 2]
+        earlier = [(at, wide) for at, wide in self.seen if 0 < at <= (1 - LATELY) * self.spent]
         if not earlier or self.gap <= gap:
             return 0.0
         at, wide = earlier[-1]
         fall = math.log(wide / self.gap) / math.log(self.spent / at)
-        return math.inf if fall <= FLAT else self.spent * ((self.gap / gap) ** (1 / fall) - 1)
+        if fall <= FLAT or gap <= 0:
+            return math.inf
+        times = math.log(self.gap / gap) / fall
+        return self.spent * math.expm1(times) if times < FOREVER else math.inf
 
 
 def next_turn(records: Sequence[Record], enough: float) -> int | None:
