@@ -2,7 +2,7 @@
 
     python -m benchmarks.certificates.near_direction
 
-European genotypes of chromosome 22. For directions with (vᵀξ)² ≥ c|ξ|², c the squared cosine of the angle and v the best
+European genotypes of chromosome 22. For directions with (vᵀξ)² ≥ c|ξ|², c the squared cosine of the angle, v the best
 direction, σ(vvᵀ − cI) may be added to the bound's matrix (docs/mathematics.md, 5.1, for another form): a tree of
 regions has to come down to regions that narrow, in every direction that competes, before its bound is as tight as this.
 Levels and σ are sought by the descent of the product, for the data along their leading directions. These are computed
@@ -40,6 +40,7 @@ class Near(Model):
     def spectra(
         self, levels: Levels, aim: Aim, rows: Array, other: Array, more: Vector | None = None
     ) -> list[Spectrum]:
+        """Return the spectra of the larger matrix."""
         del more
         added = np.eye(self.known) * (-self.weight * self.squared_cosine)
         added[0, 0] += self.weight
@@ -114,7 +115,11 @@ def main() -> None:
         raise SystemExit(msg)
     start, began = facts(), time.perf_counter()
     found = [measured(k) for k in SPARSITIES]
-    write_results("near_direction", start, {"data": NAME, "directions": DIRECTIONS, "found": found, "seconds": time.perf_counter() - began})
+    write_results(
+        "near_direction",
+        start,
+        {"data": NAME, "directions": DIRECTIONS, "found": found, "seconds": time.perf_counter() - began},
+    )
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ PER_SPARSE_ENTRY = 1e-7  # or one of few that are not zero
 PER_VALUE = 2e-8  # seconds for each number of a factor that a dual point is evaluated on,
 PER_ROOT = 2.8e-7  # and where it has to find the roots itself
 PER_LANCZOS = 2e-7  # seconds for each entry of a matrix whose largest eigenvalue is sought twice
+PER_PAIR = 1e-8  # seconds for each pair of features that is sorted out
 PER_SHARE = 2.6e-8  # seconds for each entry of a row of pairs that is sorted out
 STEP_PER_VALUE = 2e-8  # seconds for each number in a step of the search for a dual point
 SUGGESTIONS = 6  # values tried until the largest eigenvalue of a clipped dual matrix is bounded
@@ -140,8 +141,8 @@ class ProofCosts:
         return self._seconds(work, (RANDOM_WALKS * PER_VALUE / 8 + walks * PER_VALUE / 16) * entries)
 
     def pairs(self) -> float:
-        """Return the seconds for a look at all pairs of features."""
-        return self._seconds(2.0 * self.size**2 * self.depth, 1.5e-8 * self.size**2)
+        """Return the seconds for a look at all pairs of features, each of them once."""
+        return self._seconds(1.0 * self.size**2 * self.depth, PER_PAIR * self.size**2)
 
     def pair_stage(self, rows: int, entries: int, steps: int) -> float:
         """Return the seconds for steps on rows of pairs that matter, with so many entries beside these."""
