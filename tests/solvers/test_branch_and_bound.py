@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
 
 import certpca
 from certpca.bounds.proving import Prover
@@ -211,6 +212,20 @@ def test_published_optima_are_proved(shared):
         certpca.verify(solution.certificate, operator)
         seen += 1
     assert seen >= 40
+
+
+@pytest.mark.parametrize("between", [0.0, 1e-3])
+def test_blocks_are_proved_together_as_alone(between, rng):
+    """Nothing between blocks, or hardly anything, costs nothing: such entries count by their squares."""
+    blocks = [np.cov(rng.standard_normal((60, 12)).T) for _ in range(6)]
+    matrix = block_diag(*blocks)
+    matrix[matrix == 0.0] = between
+    alone = max(brute_force(block, 4)[0] for block in blocks)
+    solution = certpca.solve(matrix, 4, "branch-and-bound", covariance=True)
+    assert solution.status is Status.OPTIMAL
+    assert alone - 1e-9 <= solution.objective <= alone + 4 * between + 1e-9
+    proof = certpca.verify(solution.certificate, matrix)
+    assert solution.objective <= proof.upper_bound <= solution.objective * (1 + 1e-5)
 
 
 @pytest.mark.parametrize(
