@@ -103,3 +103,22 @@ def test_sparse_data_with_few_features_of_much_variance(rng, many):
     found, expected = certpca.solve(thin, 40), certpca.solve(dense, 40)
     assert found.objective >= expected.objective * (1 - 1e-9)
     assert found.relative_objective == pytest.approx(expected.relative_objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("whole_numbers", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_matrix_formed_in_single_precision_costs_no_digits(seed, whole_numbers, monkeypatch):
+    """What is returned is fitted, and compared, in double precision."""
+    rng = np.random.default_rng(seed)
+    data = rng.standard_normal((60, 150)) * rng.uniform(0.3, 2.0, 150)
+    data = np.rint(2 * data).astype(np.int8) if whole_numbers else data
+    operator = certpca.from_data(data)
+    rough = certpca.solve(operator, 6)
+    monkeypatch.setattr(type(operator), "rough_submatrix", lambda *_: None)
+    exact = certpca.solve(operator, 6)
+    assert rough.objective >= exact.objective * (1 - 1e-12)
+    block = operator.submatrix(rough.support)
+    assert rough.objective == pytest.approx(np.linalg.eigvalsh(block)[-1], rel=1e-12)
+    assert rough.objective / rough.relative_objective == pytest.approx(
+        exact.objective / exact.relative_objective, rel=1e-9
+    )

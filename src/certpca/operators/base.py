@@ -196,6 +196,22 @@ class Operator(ABC):
         block = to_vector(self.columns(indices))[indices]
         return (block + block.T) / 2
 
+    def rough_submatrix(self, indices: Indices) -> Vector | None:
+        """Return a principal submatrix with the digits of single precision, where that takes half of the time.
+
+        Parameters
+        ----------
+        indices : ndarray of int
+            Its rows and columns.
+
+        Returns
+        -------
+        ndarray or None
+            Symmetric, on the host, in float64; nothing where it would be no quicker than all digits.
+        """
+        del indices
+        return None
+
     def entries(self, rows: Indices, columns: Indices) -> Vector:
         """Return the entries of the matrix in some rows and columns, on the host.
 

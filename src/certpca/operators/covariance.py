@@ -183,6 +183,13 @@ class Covariance(Operator):
         scores = to_vector(self._standardised(indices, self.xp.float64))
         return np.asarray(self._in_units(scores.T @ scores))
 
+    def rough_submatrix(self, indices: Indices) -> Vector | None:
+        """Multiply in single precision, where products of the numbers neither overflow nor vanish there."""
+        if not self._fits_single:
+            return None
+        scores = self._standardised(indices, self.xp.float32)
+        return np.asarray(self._in_units(to_vector(scores.T @ scores)))
+
     def entries(self, rows: Indices, columns: Indices) -> Vector:
         """Multiply standardised columns with each other in float64, where that is less than a walk over the data."""
         if rows.size + columns.size > self.size // 2:
@@ -464,6 +471,10 @@ class SparseCovariance(Covariance):
     def numbers(self) -> int:
         """What is stored."""
         return int(self._data.nnz)
+
+    def rough_submatrix(self, indices: Indices) -> None:
+        """Leave it: few entries are multiplied as quickly in double precision."""
+        del indices
 
     def submatrix(self, indices: Indices) -> Vector:
         """Multiply sparse columns and subtract the product of their means.

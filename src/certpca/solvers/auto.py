@@ -33,7 +33,7 @@ from certpca.runtime.arrays import Indices, Vector, to_vector, top_k
 from certpca.runtime.budget import Progress
 from certpca.runtime.errors import InvalidProblemError
 from certpca.runtime.limits import limits
-from certpca.search.constrained import ConstrainedSearch, Fitted
+from certpca.search.constrained import ConstrainedSearch, Fitted, fitted_on
 from certpca.search.krylov import FEWER, ROUGH, Eigenpairs, leading_eigenpairs, leading_on_support
 from certpca.search.narrow import NarrowSearch
 from certpca.search.starts import EVERY_COLUMN, near_copies, scaled_columns, starting_images
@@ -56,6 +56,7 @@ LEADING = 2  # eigenvectors of a small matrix, which is searched from every feat
 ROUNDS_OF_SMALL, CUT_OF_SMALL = 2, 4  # rounds, and one start in so many goes on, as refits of few lead further soon
 NARROW = 32  # loadings up to which supports of small matrices are improved all together,
 ONE_MORE_FOR, FEATURES_FOR_ONE = 3, 32  # so that there is one more for each so many, and for so many features
+ROUNDED = 1e-5  # share of what is captured that a matrix in single precision leaves in doubt
 LITTLE_DATA, MORE_STARTS = 2**18, 4  # numbers up to which products cost next to nothing, and how many times more start
 SHARING = 0.5  # variance of features that are raced, in units of what each of k captures
 THIN = 256  # numbers for each feature up to which a product takes no longer than what is done with its vectors
@@ -142,12 +143,19 @@ class Auto:
 
     def _narrow(self, operator: Operator, sparsity: int, progress: Progress, rng: np.random.Generator) -> Candidate:
         """Search a small matrix for few loadings."""
-        search = NarrowSearch(operator.submatrix(np.arange(operator.size)), sparsity)
+        matrix, rough = _narrow_matrix(operator)
+        search = NarrowSearch(matrix, sparsity)
         pairs = search.leading(rng)
         value = float(pairs.values[0])
         if value <= 0.0:
             return Candidate(np.arange(sparsity), Status.CONVERGED, largest_eigenvalue=0.0)
-        best = self._climbed(search, operator.size, pairs, progress)[0]
+        ends = self._climbed(search, operator.size, pairs, progress)
+        best = ends[0]
+        if rough:  # which of the ends is the best, and what it captures, needs all digits
+            near = [end for end in ends if end.objective > best.objective * (1 - ROUNDED)]
+            best = max((fitted_on(operator, end.support) for end in near), key=lambda end: end.objective)
+            first = pairs.vectors[:, 0] / np.linalg.norm(pairs.vectors[:, 0])
+            value = operator.quadratic_form(np.arange(operator.size), first)
         accurate = value if pairs.largest_is_accurate else None
         return Candidate(best.support, ending(progress, Status.CONVERGED), best.loadings, accurate, fitted=True)
 
@@ -389,6 +397,16 @@ def _sharing(operator: Operator, sparsity: int, pairs: Eigenpairs, diagonal: Vec
     if 2 * max(among.size, sparsity) > operator.size:
         return np.arange(operator.size)
     return among if among.size > sparsity else top_k(diagonal, 2 * sparsity)
+
+
+def _narrow_matrix(operator: Operator) -> tuple[Vector, bool]:
+    """Form a small matrix; in single precision, and say so, where that takes most of the time of a search."""
+    every = np.arange(operator.size)
+    if operator.size > SOLVED_EXACTLY:
+        rough = operator.rough_submatrix(every)
+        if rough is not None:
+            return rough, True
+    return operator.submatrix(every), False
 
 
 def _formed(operator: Operator) -> Operator:
