@@ -114,6 +114,10 @@ def test_a_matrix_formed_in_single_precision_costs_no_digits(seed, whole_numbers
     data = np.rint(2 * data).astype(np.int8) if whole_numbers else data
     operator = certpca.from_data(data)
     rough = certpca.solve(operator, 6)
+    backwards = np.arange(150)[::-1]
+    assert operator.rough_submatrix(backwards) == pytest.approx(
+        operator.submatrix(backwards), abs=1e-5 * operator.trace()
+    )
     monkeypatch.setattr(type(operator), "rough_submatrix", lambda *_: None)
     exact = certpca.solve(operator, 6)
     assert rough.objective >= exact.objective * (1 - 1e-12)

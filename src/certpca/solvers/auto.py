@@ -26,6 +26,7 @@ import numpy as np
 
 from certpca.operators.base import Operator
 from certpca.operators.explicit import ExplicitOperator
+from certpca.operators.views import Precise
 from certpca.operators.within import asked_of
 from certpca.results.solution import Candidate, ending
 from certpca.results.status import Status
@@ -155,7 +156,7 @@ class Auto:
             near = [end for end in ends if end.objective > best.objective * (1 - ROUNDED)]
             best = max((fitted_on(operator, end.support) for end in near), key=lambda end: end.objective)
             first = pairs.vectors[:, 0] / np.linalg.norm(pairs.vectors[:, 0])
-            value = operator.quadratic_form(np.arange(operator.size), first)
+            value = float(to_vector(Precise(operator).matmat(first[:, None]))[:, 0] @ first)
         accurate = value if pairs.largest_is_accurate else None
         return Candidate(best.support, ending(progress, Status.CONVERGED), best.loadings, accurate, fitted=True)
 
