@@ -42,7 +42,7 @@ from certpca.verbs.walks import Walks
 SEARCHING = 0.9  # share of a limit for the search itself
 SEARCHING_BEFORE_A_PROOF = 0.35  # share of what the checker leaves of it, once it has looked at the data
 LEAST_SEARCHING = 0.15
-SEARCHED_BY_THREADS = 1e7  # numbers of data from which a search, whose products are thin, gains by threads of BLAS
+SEARCHED_BY_THREADS = 3e7  # numbers of data from which a search, whose products are thin, gains by threads of BLAS
 
 
 @named_arguments
