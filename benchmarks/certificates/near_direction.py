@@ -47,7 +47,7 @@ class Near(Model):
         return super().spectra(levels, aim, rows, other, added)
 
 
-def best_direction(columns: Vector, left: Vector, k: int) -> tuple[float, Vector]:
+def best_direction(columns: Array, left: Array, k: int) -> tuple[float, Vector]:
     """Return the most that k features capture and its direction, from many starts along leading directions."""
     rng = np.random.default_rng(0)
     directions = left[:, :30] @ rng.standard_normal((30, STARTS)).astype(np.float32)

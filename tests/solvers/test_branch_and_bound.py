@@ -224,6 +224,7 @@ def test_blocks_are_proved_together_as_alone(between, rng):
     solution = certpca.solve(matrix, 4, "branch-and-bound", covariance=True)
     assert solution.status is Status.OPTIMAL
     assert alone - 1e-9 <= solution.objective <= alone + 4 * between + 1e-9
+    assert solution.certificate is not None
     proof = certpca.verify(solution.certificate, matrix)
     assert solution.objective <= proof.upper_bound <= solution.objective * (1 + 1e-5)
 
