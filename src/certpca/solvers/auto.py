@@ -156,7 +156,8 @@ class Auto:
             near = [end for end in ends if end.objective > best.objective * (1 - ROUNDED)]
             best = max((fitted_on(operator, end.support) for end in near), key=lambda end: end.objective)
             first = pairs.vectors[:, 0] / np.linalg.norm(pairs.vectors[:, 0])
-            value = float(to_vector(Precise(operator).matmat(first[:, None]))[:, 0] @ first)
+            precise = Precise(operator)
+            value = float(to_vector(precise.matmat(precise.adopt(first[:, None])))[:, 0] @ first)
         accurate = value if pairs.largest_is_accurate else None
         return Candidate(best.support, ending(progress, Status.CONVERGED), best.loadings, accurate, fitted=True)
 
@@ -186,9 +187,15 @@ class Auto:
         if exact and not operator.cost.reads:
             return leading_eigenpairs(operator, count, method="exact")
         return leading_eigenpairs(
-            operator, count, accuracy=ACCURACY, accuracy_of_first=first, rng=rng, start=start, width=width,
+            operator,
+            count,
+            accuracy=ACCURACY,
+            accuracy_of_first=first,
+            rng=rng,
+            start=start,
+            width=width,
             late=progress.late,
-        )  # fmt: skip
+        )
 
     def _early(
         self, operator: Operator, sparsity: int, pairs: Eigenpairs, diagonal: Vector, progress: Progress
